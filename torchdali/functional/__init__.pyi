@@ -270,6 +270,7 @@ def batch_permutation(
     batch_size: int | None = None,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Draws an order of the samples of a batch, for fn.permute_batch. Every order that the
     arguments permit is equally likely.
@@ -284,6 +285,8 @@ def batch_permutation(
             this seed has. By default drawn from `generator`.
         generator: torch.Generator, optional. That the seed is drawn from; by default the one
             that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Index of a sample in the batch: an int32 scalar per sample.
@@ -299,6 +302,7 @@ def bb_flip(
     vertical: int | Values | None = 0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Mirrors bounding boxes in an image whose width and height are 1.
 
@@ -315,6 +319,8 @@ def bb_flip(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape of the input, float32; without layout.
@@ -330,6 +336,7 @@ def bb_flip(
     vertical: int | Values | None = 0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def bbox_paste(
@@ -342,6 +349,7 @@ def bbox_paste(
     paste_y: float | Values | None = 0.5,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Moves and scales boxes as fn.paste moves and scales their image. A box has 4 values, in
     fractions of the image: left, top, width and height, or with `ltrb` left, top, right and
@@ -361,6 +369,8 @@ def bbox_paste(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: In fractions of the canvas; the shape of the input, without a layout.
@@ -377,6 +387,7 @@ def bbox_paste(
     paste_y: float | Values | None = 0.5,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def box_encoder(
@@ -392,6 +403,7 @@ def box_encoder(
     stds: float | Sequence[float] | NDArray[Any] | None = ...,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> list[torch.Tensor]:
     """Assigns boxes and their labels to anchors (default boxes), as in SSD: each box gets the
     anchor that it overlaps most, and every other anchor gets the box that overlaps it most, if
@@ -416,6 +428,8 @@ def box_encoder(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         List of Sample or batch: `encoded`, `encoded_labels`.
@@ -439,6 +453,7 @@ def box_encoder(
     stds: float | Sequence[float] | NDArray[Any] | None = ...,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> list[Batch]: ...
 @overload
 def brightness(
@@ -450,6 +465,7 @@ def brightness(
     brightness_shift: float | Values | None = 0.0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Adjusts brightness: brightness_shift * range + brightness * x, where range is the greatest
     value of the output's type, or 1 for floating types.
@@ -470,6 +486,8 @@ def brightness(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, of type `dtype`. Computed in float32;
@@ -486,6 +504,7 @@ def brightness(
     brightness_shift: float | Values | None = 0.0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def brightness_contrast(
@@ -499,6 +518,7 @@ def brightness_contrast(
     contrast_center: float | Values | None = 0.5,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Adjusts brightness and contrast: brightness_shift * range + brightness * (contrast_center +
     contrast * (x - contrast_center)), where range is the greatest value of the output's type,
@@ -525,6 +545,8 @@ def brightness_contrast(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, of type `dtype`. Computed in float32;
@@ -543,6 +565,7 @@ def brightness_contrast(
     contrast_center: float | Values | None = 0.5,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def cast(
@@ -552,6 +575,7 @@ def cast(
     dtype: types.DALIDataType | torch.dtype | type[Any],
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Converts the elements to another type. To an integer they are rounded to the nearest, halves
     away from zero, and saturate; NaN becomes 0. To bool, what rounds to 0 is false. To float16
@@ -567,6 +591,8 @@ def cast(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input.
@@ -580,6 +606,7 @@ def cast(
     dtype: types.DALIDataType | torch.dtype | type[Any],
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def cast_like(
@@ -589,6 +616,7 @@ def cast_like(
     *,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Converts the elements to the type of another input, as fn.cast does.
 
@@ -603,6 +631,8 @@ def cast_like(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of `data`.
@@ -616,6 +646,7 @@ def cast_like(
     *,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def cat(
@@ -626,6 +657,7 @@ def cat(
     axis_name: str | os.PathLike[str] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Concatenates the inputs along an existing axis. Their shapes may differ along this axis
     only; an input without elements may have any shape, and is left out.
@@ -641,6 +673,8 @@ def cat(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Layout and element type of the first input.
@@ -655,6 +689,7 @@ def cat(
     axis_name: str | os.PathLike[str] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def clahe(
@@ -668,6 +703,7 @@ def clahe(
     luma_only: bool | None = True,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Equalizes the histogram of each tile of an image with limited contrast, and blends between
     neighboring tiles (contrast limited adaptive histogram equalization).
@@ -687,6 +723,8 @@ def clahe(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, uint8.
@@ -704,6 +742,7 @@ def clahe(
     luma_only: bool | None = True,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def color_space_conversion(
@@ -714,6 +753,7 @@ def color_space_conversion(
     output_type: types.DALIImageType,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Converts images between color spaces. YCbCr is that of ITU-R BT.601 in its limited range
     (luma 16 to 235, color differences 16 to 240); gray is the luma of BT.601 in the full range
@@ -732,6 +772,8 @@ def color_space_conversion(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Layout of the input, uint8, with the channels of `output_type`: one for
@@ -747,6 +789,7 @@ def color_space_conversion(
     output_type: types.DALIImageType,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def color_twist(
@@ -761,6 +804,7 @@ def color_twist(
     image_type: types.DALIImageType | None = types.DALIImageType.RGB,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Adjusts hue, saturation, contrast and brightness at once: rotates and scales the color plane
     of YIQ, then brightness * (center + contrast * (x - center)), where center is 128 for
@@ -787,6 +831,8 @@ def color_twist(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, of type `dtype`. Computed in float32;
@@ -806,6 +852,7 @@ def color_twist(
     image_type: types.DALIImageType | None = types.DALIImageType.RGB,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def contrast(
@@ -817,6 +864,7 @@ def contrast(
     contrast_center: float | Values | None = 0.5,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Adjusts contrast: contrast_center + contrast * (x - contrast_center).
 
@@ -836,6 +884,8 @@ def contrast(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, of type `dtype`. Computed in float32;
@@ -852,6 +902,7 @@ def contrast(
     contrast_center: float | Values | None = 0.5,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def coord_flip(
@@ -866,6 +917,7 @@ def coord_flip(
     center_z: float | Values | None = 0.5,
     layout: str | None = "",
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Mirrors the coordinates of points at a center: 2 * center - coordinate.
 
@@ -887,6 +939,8 @@ def coord_flip(
             by default.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape of the input, float32; without layout.
@@ -905,6 +959,7 @@ def coord_flip(
     center_z: float | Values | None = 0.5,
     layout: str | None = "",
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def coord_transform(
@@ -917,6 +972,7 @@ def coord_transform(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """M * x + T for the vectors x along the last axis, computed in float: points, or the channels
     of pixels.
@@ -942,6 +998,8 @@ def coord_transform(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Vectors of m components, shape (..., m), element type `dtype`, layout
@@ -959,6 +1017,7 @@ def coord_transform(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def copy(
@@ -967,6 +1026,7 @@ def copy(
     *,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Copies the input. Free if the copy cannot be distinguished from the original.
 
@@ -979,6 +1039,8 @@ def copy(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, element type and layout of the input.
@@ -991,6 +1053,7 @@ def copy(
     *,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def crop(
@@ -1010,6 +1073,7 @@ def crop(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     image_type: Any = None,
     output_dtype: Any = None,
 ) -> torch.Tensor:
@@ -1056,6 +1120,8 @@ def crop(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         image_type: deprecated, without effect.
         output_dtype: deprecated; use `dtype`.
 
@@ -1081,6 +1147,7 @@ def crop(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     image_type: Any = None,
     output_dtype: Any = None,
 ) -> Batch: ...
@@ -1109,6 +1176,7 @@ def crop_mirror_normalize(
     pad_output: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     image_type: Any = None,
     output_dtype: Any = None,
 ) -> torch.Tensor:
@@ -1170,6 +1238,8 @@ def crop_mirror_normalize(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         image_type: deprecated, without effect.
         output_dtype: deprecated; use `dtype`.
 
@@ -1202,6 +1272,7 @@ def crop_mirror_normalize(
     pad_output: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     image_type: Any = None,
     output_dtype: Any = None,
 ) -> Batch: ...
@@ -1252,6 +1323,7 @@ def element_extract(
     element_map: int | Sequence[int] | NDArray[Any],
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Returns frames of a sequence as separate outputs. Views: nothing is copied.
 
@@ -1264,6 +1336,8 @@ def element_extract(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch, or a list of them; the number depends on the arguments.
@@ -1278,6 +1352,7 @@ def element_extract(
     element_map: int | Sequence[int] | NDArray[Any],
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Any: ...
 @overload
 def equalize(
@@ -1286,6 +1361,7 @@ def equalize(
     *,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Equalizes the histogram of each channel of an image: values are mapped so that all
     intensities from 0 to 255 occur about equally often. A channel of one value stays as it is.
@@ -1300,6 +1376,8 @@ def equalize(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, uint8.
@@ -1312,6 +1390,7 @@ def equalize(
     *,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def erase(
@@ -1329,6 +1408,7 @@ def erase(
     centered_anchor: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Fills regions of each sample. `anchor` and `shape` have a value for each axis of each
     region. Parts outside the sample are ignored. A region extends from the element that
@@ -1363,6 +1443,8 @@ def erase(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, element type and layout of the input.
@@ -1384,6 +1466,7 @@ def erase(
     centered_anchor: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def expand_dims(
@@ -1394,6 +1477,7 @@ def expand_dims(
     new_axis_names: str | None = "",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Inserts axes of extent 1. A view: nothing is copied.
 
@@ -1410,6 +1494,8 @@ def expand_dims(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The input with the new axes. It has a layout only if `new_axis_names`
@@ -1425,6 +1511,7 @@ def expand_dims(
     new_axis_names: str | None = "",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def filter(
@@ -1439,6 +1526,7 @@ def filter(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Correlates with a filter: result(p) is the sum over k of filter(k) * data(p + k - anchor),
     for each channel. Computed in float32; integers are rounded and saturate.
@@ -1466,6 +1554,8 @@ def filter(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Layout of the data, element type `dtype`.
@@ -1484,6 +1574,7 @@ def filter(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def flip(
@@ -1495,6 +1586,7 @@ def flip(
     depthwise: int | Values | None = 0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Mirrors each sample along the chosen spatial axes.
 
@@ -1514,6 +1606,8 @@ def flip(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, element type and layout of the input.
@@ -1529,6 +1623,7 @@ def flip(
     depthwise: int | Values | None = 0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def full(
@@ -1571,6 +1666,7 @@ def full_like(
     *,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Repeats a value until it fills the shape of an input, by NumPy's rules for broadcasting.
 
@@ -1582,6 +1678,8 @@ def full_like(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, layout and type of `data_like`.
@@ -1595,6 +1693,7 @@ def full_like(
     *,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def gaussian_blur(
@@ -1606,6 +1705,7 @@ def gaussian_blur(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Blurs with a Gaussian, by a convolution along each data axis. Borders are reflected
     (dcb|abcd|cba). Computed in float32; integers are rounded and saturate.
@@ -1628,6 +1728,8 @@ def gaussian_blur(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, element type `dtype`.
@@ -1643,6 +1745,7 @@ def gaussian_blur(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def get_property(
@@ -1652,6 +1755,7 @@ def get_property(
     key: str | os.PathLike[str],
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Returns a property of each sample other than its elements. `x.property(key)` creates it from
     `x`.
@@ -1665,6 +1769,8 @@ def get_property(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The text as bytes, uint8; of length 0 if there is none.
@@ -1678,6 +1784,7 @@ def get_property(
     key: str | os.PathLike[str],
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def grid_mask(
@@ -1691,6 +1798,7 @@ def grid_mask(
     shift_y: float | Values | None = 0.0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Sets the squares of a grid to black (P. Chen et al., "GridMask Data Augmentation", 2020).
     The grid is rotated by `angle` around the upper left corner and then shifted.
@@ -1713,6 +1821,8 @@ def grid_mask(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, layout and element type of the input.
@@ -1730,6 +1840,7 @@ def grid_mask(
     shift_y: float | Values | None = 0.0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def hsv(
@@ -1742,6 +1853,7 @@ def hsv(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.UINT8,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Adjusts hue, saturation and value (brightness): rotates and scales the color plane of YIQ,
     then scales all channels. No conversion to HSV happens.
@@ -1764,6 +1876,8 @@ def hsv(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, of type `dtype`. Computed in float32;
@@ -1781,6 +1895,7 @@ def hsv(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.UINT8,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def hue(
@@ -1792,6 +1907,7 @@ def hue(
     image_type: types.DALIImageType | None = types.DALIImageType.RGB,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Rotates the hue, in the color plane of YIQ.
 
@@ -1810,6 +1926,8 @@ def hue(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, of type `dtype`. Computed in float32;
@@ -1826,6 +1944,7 @@ def hue(
     image_type: types.DALIImageType | None = types.DALIImageType.RGB,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def jitter(
@@ -1840,6 +1959,7 @@ def jitter(
     batched: bool | None = False,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Takes each pixel from a random neighbor: moved by a whole number of pixels, each equally
     likely, along x and along y.
@@ -1862,6 +1982,8 @@ def jitter(
             this seed has. By default drawn from `generator`.
         generator: torch.Generator, optional. That the seed is drawn from; by default the one
             that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, element type and layout of the input.
@@ -1880,6 +2002,7 @@ def jitter(
     batched: bool | None = False,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def jpeg_compression_distortion(
@@ -1889,6 +2012,7 @@ def jpeg_compression_distortion(
     quality: int | Values | None = 50,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Adds the artifacts of JPEG compression: encodes images and decodes them again, with chroma
     at half the resolution.
@@ -1905,6 +2029,8 @@ def jpeg_compression_distortion(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, uint8.
@@ -1918,6 +2044,7 @@ def jpeg_compression_distortion(
     quality: int | Values | None = 50,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def laplacian(
@@ -1931,6 +2058,7 @@ def laplacian(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """The Laplacian: the sum over the data axes of second derivatives, each computed by a window
     along its axis and smoothed by windows along the others. Borders are reflected
@@ -1958,6 +2086,8 @@ def laplacian(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, element type `dtype`.
@@ -1975,6 +2105,7 @@ def laplacian(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def lookup_table(
@@ -1987,6 +2118,7 @@ def lookup_table(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     output_dtype: Any = None,
 ) -> torch.Tensor:
     """Replaces each element by the value of the equal key, or by `default_value`. If a key is
@@ -2006,6 +2138,8 @@ def lookup_table(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         output_dtype: deprecated; use `dtype`.
 
     Returns:
@@ -2023,6 +2157,7 @@ def lookup_table(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     output_dtype: Any = None,
 ) -> Batch: ...
 @overload
@@ -2041,6 +2176,7 @@ def multi_paste(
     out_anchors_rel: float | Values | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Pastes regions of several images on a black canvas; later regions cover earlier ones. With
     `in_ids`, the images are samples of the batch of one input; otherwise, sample i of each
@@ -2077,6 +2213,8 @@ def multi_paste(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Layout "HWC" or "FHWC", of `dtype`.
@@ -2098,6 +2236,7 @@ def multi_paste(
     out_anchors_rel: float | Values | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def normalize(
@@ -2116,6 +2255,7 @@ def normalize(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """scale * (x - mean) / stddev + shift, in float, with a mean and a standard deviation that are
     given or computed along axes, of each sample or of the batch. Where the standard deviation
@@ -2149,6 +2289,8 @@ def normalize(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, element type `dtype`.
@@ -2171,6 +2313,7 @@ def normalize(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def one_hot(
@@ -2185,6 +2328,7 @@ def one_hot(
     off_value: float | None = 0.0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Makes of each class number a vector of `num_classes` values: `on_value` at the class,
     `off_value` elsewhere. Numbers that are no class are "off" everywhere, fractions are cut
@@ -2206,6 +2350,8 @@ def one_hot(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The axes of the input and that of the classes.
@@ -2224,6 +2370,7 @@ def one_hot(
     off_value: float | None = 0.0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 def ones(
     *,
@@ -2231,6 +2378,7 @@ def ones(
     layout: str | None = None,
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.INT32,
     batch_size: int | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Returns tensors of ones.
 
@@ -2241,6 +2389,8 @@ def ones(
         dtype: types.DALIDataType, default types.DALIDataType.INT32. Element type of the output.
         batch_size: int, optional. Number of samples of the result, which is a batch then; by
             default it is one sample.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Ones of the given shape and type.
@@ -2254,6 +2404,7 @@ def ones_like(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Returns ones in the shape of the input.
 
@@ -2265,6 +2416,8 @@ def ones_like(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input.
@@ -2278,6 +2431,7 @@ def ones_like(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def pad(
@@ -2291,6 +2445,7 @@ def pad(
     fill_value: float | Values | None = 0.0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Pads samples at the end of their axes: to `shape`, to a multiple of `align`, or without
     `shape` to the largest sample of the batch. A view if there is nothing to pad.
@@ -2316,6 +2471,8 @@ def pad(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Layout and element type of the input.
@@ -2333,6 +2490,7 @@ def pad(
     fill_value: float | Values | None = 0.0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def pad_crop(
@@ -2406,6 +2564,7 @@ def paste(
     paste_y: float | Values | None = 0.5,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Puts each image on a larger canvas of one color.
 
@@ -2428,6 +2587,8 @@ def paste(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Element type and layout of the input.
@@ -2446,6 +2607,7 @@ def paste(
     paste_y: float | Values | None = 0.5,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def peek_image_shape(
@@ -2500,6 +2662,7 @@ def per_frame(
     replace: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Marks a tensor as a sequence: given as an argument of an operator that takes sequences, it
     has one value for each frame. A view: nothing is copied.
@@ -2514,6 +2677,8 @@ def per_frame(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The input with a layout that begins with "F"; axes without a letter
@@ -2528,6 +2693,7 @@ def per_frame(
     replace: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def permute_batch(
@@ -2537,6 +2703,7 @@ def permute_batch(
     indices: int | Sequence[int] | NDArray[Any] | Values,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Reorders the samples of a batch: sample i of the output is sample indices[i] of the input.
     Indices may be repeated. Nothing is copied.
@@ -2551,6 +2718,8 @@ def permute_batch(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Samples of the input.
@@ -2564,6 +2733,7 @@ def permute_batch(
     indices: int | Sequence[int] | NDArray[Any] | Values,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def perspective(
@@ -2886,6 +3056,7 @@ def random_resized_crop(
     batched: bool | None = False,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Crops a window of random area, aspect ratio and position, and resizes it to a fixed size.
     Frames of a sequence share the window. Filters also read pixels of the input around the
@@ -2935,6 +3106,8 @@ def random_resized_crop(
             this seed has. By default drawn from `generator`.
         generator: torch.Generator, optional. That the seed is drawn from; by default the one
             that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Layout of the input; element type `dtype`.
@@ -2962,6 +3135,7 @@ def random_resized_crop(
     batched: bool | None = False,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def reinterpret(
@@ -2975,6 +3149,7 @@ def reinterpret(
     layout: str | None = None,
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Reinterprets the bytes of the input as elements of another type, and changes the extents
     like fn.reshape. Without a shape, the last axis becomes longer or shorter. As bool, bytes of
@@ -2999,6 +3174,8 @@ def reinterpret(
         dtype: types.DALIDataType, optional. Element type of the output, by default the input's.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The bytes of the input.
@@ -3016,6 +3193,7 @@ def reinterpret(
     layout: str | None = None,
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def reshape(
@@ -3028,6 +3206,7 @@ def reshape(
     src_dims: int | Sequence[int] | NDArray[Any] | Values | None = ...,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Changes the extents and keeps the order of the elements: by `shape`, by factors, or from
     another input. Can also change only the layout. A view: nothing is copied.
@@ -3050,6 +3229,8 @@ def reshape(
             input if the number of dimensions does not change, else none.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The elements of the input.
@@ -3066,6 +3247,7 @@ def reshape(
     src_dims: int | Sequence[int] | NDArray[Any] | Values | None = ...,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def resize(
@@ -3096,6 +3278,7 @@ def resize(
     save_attrs: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     image_type: Any = None,
 ) -> Any:
     """Resizes images, volumes and sequences, or a region of interest of them, with a choice of
@@ -3171,6 +3354,8 @@ def resize(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         image_type: deprecated, without effect.
 
     Returns:
@@ -3209,6 +3394,7 @@ def resize(
     save_attrs: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     image_type: Any = None,
 ) -> Any: ...
 @overload
@@ -3248,6 +3434,7 @@ def resize_crop_mirror(
     temp_buffer_hint: int | None = 0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Resizes, crops and mirrors in one operation: the result equals resize, crop and flip, but
     only the pixels of the window are computed. Outside the resized sample, a window repeats
@@ -3344,6 +3531,8 @@ def resize_crop_mirror(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Layout of the input; element type `dtype`.
@@ -3386,6 +3575,7 @@ def resize_crop_mirror(
     temp_buffer_hint: int | None = 0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 def roi_random_crop(
     data: Sample | None = None,
@@ -3401,6 +3591,7 @@ def roi_random_crop(
     batch_size: int | None = None,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Draws the start of a window of `crop_shape`, uniformly: the window contains the region of
     interest if the region is smaller, and is inside it if the region is larger. With `in_shape`
@@ -3429,6 +3620,8 @@ def roi_random_crop(
             this seed has. By default drawn from `generator`.
         generator: torch.Generator, optional. That the seed is drawn from; by default the one
             that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Start of the window, int64, one number for each axis.
@@ -3448,6 +3641,7 @@ def rotate(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     output_dtype: Any = None,
 ) -> torch.Tensor:
     """Rotates images and volumes about their center. The canvas grows to contain the whole result,
@@ -3480,6 +3674,8 @@ def rotate(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         output_dtype: deprecated; use `dtype`.
 
     Returns:
@@ -3500,6 +3696,7 @@ def rotate(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     output_dtype: Any = None,
 ) -> Batch: ...
 @overload
@@ -3512,6 +3709,7 @@ def saturation(
     image_type: types.DALIImageType | None = types.DALIImageType.RGB,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Scales the saturation, in the color plane of YIQ.
 
@@ -3530,6 +3728,8 @@ def saturation(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, of type `dtype`. Computed in float32;
@@ -3546,6 +3746,7 @@ def saturation(
     image_type: types.DALIImageType | None = types.DALIImageType.RGB,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def sequence_rearrange(
@@ -3555,6 +3756,7 @@ def sequence_rearrange(
     new_order: int | Sequence[int] | NDArray[Any] | Values,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Reorders the frames of a sequence; frames may be repeated.
 
@@ -3570,6 +3772,8 @@ def sequence_rearrange(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: As many frames as `new_order` has numbers.
@@ -3583,6 +3787,7 @@ def sequence_rearrange(
     new_order: int | Sequence[int] | NDArray[Any] | Values,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def shapes(
@@ -3592,6 +3797,7 @@ def shapes(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.INT64,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     type: Any = None,
 ) -> torch.Tensor:
     """Returns the shape of each sample. `x.shape()` creates it from `x`.
@@ -3607,6 +3813,8 @@ def shapes(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         type: deprecated; use `dtype`.
 
     Returns:
@@ -3621,6 +3829,7 @@ def shapes(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.INT64,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     type: Any = None,
 ) -> Batch: ...
 @overload
@@ -3645,6 +3854,7 @@ def slice(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     image_type: Any = None,
     output_dtype: Any = None,
 ) -> torch.Tensor:
@@ -3694,6 +3904,8 @@ def slice(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         image_type: deprecated, without effect.
         output_dtype: deprecated; use `dtype`.
 
@@ -3723,6 +3935,7 @@ def slice(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     image_type: Any = None,
     output_dtype: Any = None,
 ) -> Batch: ...
@@ -3736,6 +3949,7 @@ def sphere(
     mask: int | Values | None = 1,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Shows images as on a sphere: a pixel at distance r from the center is taken from distance r
     * r / R on the same line, where R is half of the longer side, in whole pixels. An image of
@@ -3754,6 +3968,8 @@ def sphere(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, element type and layout of the input.
@@ -3769,6 +3985,7 @@ def sphere(
     mask: int | Values | None = 1,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def squeeze(
@@ -3779,6 +3996,7 @@ def squeeze(
     axis_names: str | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Removes axes of extent 1, or of any extent where another extent that remains is 0. A view:
     nothing is copied.
@@ -3796,6 +4014,8 @@ def squeeze(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The input without these axes and their letters.
@@ -3810,6 +4030,7 @@ def squeeze(
     axis_names: str | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def stack(
@@ -3820,6 +4041,7 @@ def stack(
     axis_name: str | os.PathLike[str] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Stacks inputs of the same shape along a new axis.
 
@@ -3835,6 +4057,8 @@ def stack(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: One dimension more than the inputs. It has a layout only if `axis_name`
@@ -3850,6 +4074,7 @@ def stack(
     axis_name: str | os.PathLike[str] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def subscript_dim_check(
@@ -3859,6 +4084,7 @@ def subscript_dim_check(
     num_subscripts: int,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Returns the input if it has enough dimensions. `x[:, :]` creates it from `x`.
 
@@ -3870,6 +4096,8 @@ def subscript_dim_check(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The input, unchanged.
@@ -3883,6 +4111,7 @@ def subscript_dim_check(
     num_subscripts: int,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def tensor_subscript(
@@ -3957,6 +4186,7 @@ def tensor_subscript(
     ellipsis: int | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Selects positions and ranges of axes. `x[1, 2:5]` creates it from `x`. Negative numbers
     count from the end, and ranges are clipped, as in Python. A view if the elements are
@@ -4100,6 +4330,8 @@ def tensor_subscript(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The selected elements, with the letters of the axes that are left.
@@ -4178,6 +4410,7 @@ def tensor_subscript(
     ellipsis: int | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def transpose(
@@ -4189,6 +4422,7 @@ def transpose(
     output_layout: str | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Reorders the axes. A view if no element moves.
 
@@ -4207,6 +4441,8 @@ def transpose(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Axis i is axis perm[i] of the input.
@@ -4222,6 +4458,7 @@ def transpose(
     output_layout: str | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def warp_affine(
@@ -4237,6 +4474,7 @@ def warp_affine(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     output_dtype: Any = None,
 ) -> torch.Tensor:
     """Warps images and volumes by an affine map: result(x, y) = data(M11 x + M12 y + M13, M21 x +
@@ -4269,6 +4507,8 @@ def warp_affine(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         output_dtype: deprecated; use `dtype`.
 
     Returns:
@@ -4289,6 +4529,7 @@ def warp_affine(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     output_dtype: Any = None,
 ) -> Batch: ...
 @overload
@@ -4307,6 +4548,7 @@ def water(
     phase_y: float | None = 0.0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Shows images as through water: the pixel at (x, y), counted from 0, comes from the position
     (x + ampl_x * sin(freq_x * y + phase_x), y + ampl_y * cos(freq_y * x + phase_y)), where (0,
@@ -4333,6 +4575,8 @@ def water(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, element type and layout of the input.
@@ -4354,6 +4598,7 @@ def water(
     phase_y: float | None = 0.0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 def zeros(
     *,
@@ -4361,6 +4606,7 @@ def zeros(
     layout: str | None = None,
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.INT32,
     batch_size: int | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Returns tensors of zeros.
 
@@ -4371,6 +4617,8 @@ def zeros(
         dtype: types.DALIDataType, default types.DALIDataType.INT32. Element type of the output.
         batch_size: int, optional. Number of samples of the result, which is a batch then; by
             default it is one sample.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Zeros of the given shape and type.
@@ -4384,6 +4632,7 @@ def zeros_like(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Returns zeros in the shape of the input.
 
@@ -4395,6 +4644,8 @@ def zeros_like(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input.
@@ -4408,6 +4659,7 @@ def zeros_like(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def decode(
@@ -4439,6 +4691,7 @@ def decode(
     cache_type: str | os.PathLike[str] | None = "",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,
     split_stages: Any = None,
     use_chunk_allocator: Any = None,
@@ -4506,6 +4759,8 @@ def decode(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         memory_stats: deprecated, without effect.
         split_stages: deprecated, without effect.
         use_chunk_allocator: deprecated, without effect.
@@ -4544,6 +4799,7 @@ def decode(
     cache_type: str | os.PathLike[str] | None = "",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,
     split_stages: Any = None,
     use_chunk_allocator: Any = None,

@@ -49,6 +49,7 @@ def image(
     cache_type: str | os.PathLike[str] | None = "",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,
     split_stages: Any = None,
     use_chunk_allocator: Any = None,
@@ -116,6 +117,8 @@ def image(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         memory_stats: deprecated, without effect.
         split_stages: deprecated, without effect.
         use_chunk_allocator: deprecated, without effect.
@@ -154,6 +157,7 @@ def image(
     cache_type: str | os.PathLike[str] | None = "",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,
     split_stages: Any = None,
     use_chunk_allocator: Any = None,
@@ -190,6 +194,7 @@ def image_crop(
     rounding: str | os.PathLike[str] | None = "round",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,
     split_stages: Any = None,
     use_chunk_allocator: Any = None,
@@ -266,6 +271,8 @@ def image_crop(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         memory_stats: deprecated, without effect.
         split_stages: deprecated, without effect.
         use_chunk_allocator: deprecated, without effect.
@@ -306,6 +313,7 @@ def image_crop(
     rounding: str | os.PathLike[str] | None = "round",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,
     split_stages: Any = None,
     use_chunk_allocator: Any = None,
@@ -340,6 +348,7 @@ def image_random_crop(
     batched: bool | None = False,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,
     split_stages: Any = None,
     use_chunk_allocator: Any = None,
@@ -408,6 +417,8 @@ def image_random_crop(
             this seed has. By default drawn from `generator`.
         generator: torch.Generator, optional. That the seed is drawn from; by default the one
             that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         memory_stats: deprecated, without effect.
         split_stages: deprecated, without effect.
         use_chunk_allocator: deprecated, without effect.
@@ -446,6 +457,7 @@ def image_random_crop(
     batched: bool | None = False,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,
     split_stages: Any = None,
     use_chunk_allocator: Any = None,
@@ -486,6 +498,7 @@ def image_slice(
     normalized_shape: bool | None = True,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,
     split_stages: Any = None,
     use_chunk_allocator: Any = None,
@@ -563,6 +576,8 @@ def image_slice(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         memory_stats: deprecated, without effect.
         split_stages: deprecated, without effect.
         use_chunk_allocator: deprecated, without effect.
@@ -607,6 +622,7 @@ def image_slice(
     normalized_shape: bool | None = True,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,
     split_stages: Any = None,
     use_chunk_allocator: Any = None,
