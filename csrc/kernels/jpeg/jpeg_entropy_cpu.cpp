@@ -45,6 +45,11 @@ inline JpegUnit make_unit(int place, int value) {
 namespace torchdali::kernels {
 namespace TORCHDALI_ISA_NAMESPACE {
 
+#if TORCHDALI_ISA_LEVEL == 2
+// Nothing here is for wider registers, and g++ spills to them.
+using isa_avx2::decode_mcus;
+using isa_avx2::pack_mcus;
+#else
 #include "kernels/jpeg/jpeg_reader.h"
 
 inline bool read_dc(Reader& in, const JpegMcuBlock& b, int& dc) {
@@ -61,24 +66,39 @@ inline bool read_dc(Reader& in, const JpegMcuBlock& b, int& dc) {
 // Only a run of zeros may extend past the block.
 inline bool is_end(unsigned k) { return k == 63 || k >= kJpegEndOfBlock; }
 
-// Decodes one block. Returns false if a code is invalid.
+// Decodes one block, three symbols for each refill. Returns false if a code is invalid.
 inline bool decode_block(Reader& in, const JpegMcuBlock& b, int16_t* block, uint8_t* last) {
   int dc;
   if (!read_dc(in, b, dc)) return false;
   const JpegAcTable& ac = *b.ac;
-  JpegSymbol s;
   unsigned k = 0;
+  const auto put = [&](JpegSymbol s) {
+    const Reader before = in;
+    in.drop(s);
+    k += advance(s);
+    block[kPlaces[k]] = static_cast<int16_t>(before.value(s));
+  };
   do {
     in.refill();
-    if (!read_symbol(in, ac, s)) return false;
-    k += advance(s);
-    block[kPlaces[k]] = static_cast<int16_t>(in.value(s));
-    in.drop(s);
-    if (k >= 63) break;
-    if (!read_symbol(in, ac, s)) return false;
-    k += advance(s);
-    block[kPlaces[k]] = static_cast<int16_t>(in.value(s));
-    in.drop(s);
+    JpegSymbol s = look_up(in, ac);
+    if (is_decided(s)) [[likely]] {
+      put(s);
+      if (k >= 63) break;
+      s = look_up(in, ac);
+      if (is_decided(s)) [[likely]] {
+        put(s);
+        if (k >= 63) break;
+        s = look_up(in, ac);
+        if (is_decided(s)) [[likely]] {
+          put(s);
+          continue;
+        }
+      }
+    }
+    in.refill();
+    s = jpeg_long_symbol(ac, in.bits);
+    if (s == 0) return false;
+    put(s);
   } while (k < 63);
   block[0] = static_cast<int16_t>(dc);
   *last = static_cast<uint8_t>(k & 63);
@@ -92,16 +112,18 @@ inline bool skip_block(Reader& in, const JpegMcuBlock& b, int& dc) {
   unsigned k = 0;
   do {
     in.refill();
-    for (int i = 0; i < 2 && k < 63; ++i) {
+    for (int i = 0; i < 3 && k < 63; ++i) {
       const unsigned several = ac.skip[in.bits >> (64 - kJpegSkipLookup)];
       const unsigned next = k + (several >> 6);
       // One at a time if the block may end within them: after its last coefficient there is no code
       // for the end.
       if (several == 0 || next % kJpegSkipsEnd >= 63) [[unlikely]] {
         JpegSymbol s;
+        in.refill();
         if (!read_symbol(in, ac, s)) return false;
         k += advance(s);
         in.drop(s);
+        i = 3;
       } else {
         k = next;
         in.drop(several & 63);
@@ -184,7 +206,7 @@ inline bool pack_block(Reader& in, const JpegMcuBlock& b, JpegUnit*& to) {
 
 int pack_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin, int end,
               const uint8_t* limit, int first, int wanted, JpegPacking& to) {
-  Reader in{bits.next, bits.bits, bits.count};
+  Reader in(bits);
   JpegUnit* units = to.end;
   size_t count = to.blocks;
   int mcu = begin;
@@ -207,7 +229,7 @@ int pack_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin, i
     }
     ++mcu;
   } while (mcu < end && in.next <= limit);
-  bits = {in.next, in.bits, in.count};
+  bits = in.position();
   to.end = units;
   to.blocks = count;
   return mcu;
@@ -215,7 +237,7 @@ int pack_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin, i
 
 int decode_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin, int end,
                 const uint8_t* limit) {
-  Reader in{bits.next, bits.bits, bits.count};
+  Reader in(bits);
   int mcu = begin;
   do {
     for (const JpegMcuBlock& b : blocks) {
@@ -224,9 +246,10 @@ int decode_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin,
     }
     ++mcu;
   } while (mcu < end && in.next <= limit);
-  bits = {in.next, in.bits, in.count};
+  bits = in.position();
   return mcu;
 }
+#endif
 
 }  // namespace TORCHDALI_ISA_NAMESPACE
 
