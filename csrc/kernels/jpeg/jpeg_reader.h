@@ -5,28 +5,34 @@
 struct Reader {
   const uint8_t* next;
   uint64_t bits;
-  uint32_t count;
+  // Bits 0 to 7: how many bits after the first of `bits` are used up. Bits 8 to 15: the position in
+  // the block. A symbol is added to both at once; what that leaves in the upper bits is not used.
+  uint32_t state;
 
   explicit Reader(const JpegBits& from)
-      : next(from.next), bits(from.bits), count(static_cast<uint32_t>(from.count)) {}
-  JpegBits position() const { return {next, bits, static_cast<int>(count & 63)}; }
+      : next(from.next), bits(from.bits), state(static_cast<uint32_t>(63 - from.count)) {}
+  JpegBits position() const { return {next, bits, static_cast<int>(63 - (state & 63))}; }
 
-  // At least 56 bits. Of `count`, only the low six bits are used.
+  void begin_block() { state &= 0xFF; }
+  unsigned at() const { return state >> 8 & 0xFF; }
+
+  // At least 56 bits.
   void refill() {
     uint64_t word;
     std::memcpy(&word, next, sizeof(word));
     if constexpr (std::endian::native == std::endian::little) word = __builtin_bswap64(word);
-    bits |= word >> (count & 63);
-    next += (~count & 63) >> 3;
-    count |= 56;
+    bits |= word >> (~state & 63);
+    next += (state & 0xFF) >> 3;
+    state &= ~uint32_t{0xF8};
   }
+  // Takes a symbol, and moves as far as it says.
   void drop(JpegSymbol s) {
     bits <<= s & 63;
-    count -= s;
+    state += s;
   }
   void drop_bits(unsigned n) {
     bits <<= n;
-    count -= n;
+    state += n;
   }
   // The value after the code of `s` (T.81, F.2.2.1: EXTEND).
   int value(JpegSymbol s) const { return static_cast<int16_t>((bits >> (-s & 63)) + (s >> 16)); }
