@@ -114,9 +114,6 @@ def fill_values(name: str, fill: Any) -> list[float]:
     return values
 
 
-_IMAGE = "torchvision.tv_tensors._image.Image"
-
-
 class Fill:
     """The `fill` of a transform: values for pixels outside, which may depend on the type of input.
 
@@ -131,9 +128,7 @@ class Fill:
     def __init__(self, name: str, fill: Any) -> None:
         given = fill if isinstance(fill, dict) else {"others": fill}
         self._values = {
-            key if isinstance(key, str) else f"{key.__module__}.{key.__qualname__}": fill_values(
-                name, value
-            )
+            key if isinstance(key, str) else _package_and_name(key): fill_values(name, value)
             for key, value in given.items()
         }
 
@@ -143,16 +138,21 @@ class Fill:
     def of_image(self, sample: Sample) -> list[float]:
         """Returns the values for an image, of the class that torchvision would have; or none."""
         if sample.kind == "pil":
-            return self._of("PIL.Image.Image")
+            return self._of("PIL Image")
         if sample.wraps:
-            return self._of(_IMAGE)
+            return self._of("torchvision Image")
         # What ToImage() makes in a call is a plain tensor here.
-        return self._of("torch.Tensor", self._values.get(_IMAGE, []))
+        return self._of("torch Tensor", self._values.get("torchvision Image", []))
 
     @property
     def of_masks(self) -> list[float]:
         """The values for masks; or none."""
-        return self._of("torchvision.tv_tensors._mask.Mask")
+        return self._of("torchvision Mask")
 
     def _of(self, kind: str, otherwise: Sequence[float] = ()) -> list[float]:
         return list(self._values.get(kind, self._values.get("others", otherwise)))
+
+
+def _package_and_name(kind: Any) -> str:
+    package = str(getattr(kind, "__module__", "")).partition(".")[0]
+    return f"{package} {getattr(kind, '__name__', kind)}"
