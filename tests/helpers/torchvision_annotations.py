@@ -254,7 +254,7 @@ def check_padding_modes() -> None:
                 refused(ValueError, pad, {**kept, key: sample[key]})
 
 
-def _error(error: Any, transform: Any, given: Any) -> str:
+def error_of(error: Any, transform: Any, given: Any) -> str:
     """Returns the text of the error that a call raises."""
     try:
         transform(given)
@@ -264,8 +264,8 @@ def _error(error: Any, transform: Any, given: Any) -> str:
 
 
 def refused(error: Any, transform: Any, given: Any, text: str = "") -> None:
-    _error(error, transform, given)
-    message = _error(error, T.equivalent(transform), given)
+    error_of(error, transform, given)
+    message = error_of(error, T.equivalent(transform), given)
     assert text in message, message
 
 
@@ -327,7 +327,7 @@ def check_refusals() -> None:
         ((sample["image"], sample["image"]), "2 images"),
         ((tv.Video(torch.zeros(2, 3, 8, 8)), sample["boxes"]), "Video"),
     ):
-        message = _error(torchdali.errors.UnsupportedError, T.RandomHorizontalFlip(1), given)
+        message = error_of(torchdali.errors.UnsupportedError, T.RandomHorizontalFlip(1), given)
         assert text in message, message
 
 

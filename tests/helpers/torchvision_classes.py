@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from helpers.torchvision_annotations import HEIGHT, WIDTH, refused, same, samples
+from helpers.torchvision_annotations import HEIGHT, WIDTH, error_of, refused, same, samples
 from helpers.transforms import apply, photos
 from PIL import Image
 from torchvision import tv_tensors as tv
@@ -132,6 +132,22 @@ def check_jpeg() -> None:
                 tensor = F.pil_to_tensor(given)
                 made = T.JPEG(quality)(tensor).permute(1, 2, 0).numpy().reshape(want.shape)
                 assert np.abs(made - want).max() <= 1, (quality, given.mode)
+
+
+def check_modes() -> None:
+    """RGB takes Pillow images of all modes; other transforms refuse modes that are lost."""
+    image = Image.fromarray(photos(1)[0])
+    for mode in ("L", "LA", "P", "RGB", "RGBA", "CMYK", "YCbCr", "1"):
+        given = image.convert(mode)
+        for chain in ([v2.RGB()], [v2.RGB(), v2.CenterCrop(20)], [v2.RGB(), v2.ToImage()]):
+            theirs = v2.Compose(chain) if len(chain) > 1 else chain[0]
+            made, want = T.equivalent(theirs)(given), theirs(given)
+            assert np.array_equal(np.array(made), np.array(want)), (mode, chain)
+        if mode in ("L", "LA", "RGB", "RGBA"):
+            assert T.CenterCrop(20)(given).mode == mode
+        else:
+            message = error_of(NotImplementedError, T.CenterCrop(20), given)
+            assert f"mode {mode} are not implemented" in message
 
 
 def check_elastic() -> None:

@@ -12,6 +12,7 @@ from torchdali import fn
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, _make
 from torchdali.transforms._arguments import check_range
+from torchdali.transforms._eager import leaves_of, replaced
 from torchdali.transforms._operations import Operation, augment
 from torchdali.transforms._sample import Sample
 from torchdali.transforms._transform import Transform, check_probability
@@ -86,10 +87,23 @@ class RandomPhotometricDistort(Transform):
 class RGB(Transform):
     """Makes three channels of gray images; images with colors stay, transparency does not."""
 
+    def __call__(self, *inputs: Any) -> Any:
+        """See Transform. Pillow images of other modes are converted by Pillow."""
+        made = {
+            id(leaf): leaf.convert("RGB")
+            for leaf in leaves_of(inputs)
+            if hasattr(leaf, "getbands") and leaf.mode not in ("L", "RGB")
+        }
+        return super().__call__(*replaced(inputs, made))
+
     def record(self, sample: Sample) -> None:
         """See Transform."""
         if sample.kind == "tensor" and sample.channels >= 3:
             return
+        if sample.kind == "tensor" and sample.channels != 1:
+            raise _make(
+                ArgumentError, f"RGB: the tensor has {sample.channels} channels, expected 1 or 3"
+            )
         axis = sample.layout.index("C")
         if sample.channels in (1, 2):
             gray = fn.slice(sample.image, start=[0], end=[1], axes=[axis])

@@ -47,6 +47,9 @@ class _Traced:
     sample: Sample
 
 
+# Of Pillow images; arrays of bytes become images of the same modes again.
+_MODES = ("L", "LA", "RGB", "RGBA")
+
 # For each transform, what it has recorded, by its arguments and the kind of the image.
 _traced: weakref.WeakKeyDictionary[Any, dict[Any, _Traced]] = weakref.WeakKeyDictionary()
 
@@ -163,6 +166,12 @@ def _run_on_image(
     name = type(transform).__name__
     follows = bool(parts)
     if _is_pil(image):
+        if image.mode not in _MODES:
+            raise _make(
+                UnsupportedError,
+                f"{name}: Pillow images of mode {image.mode} are not implemented",
+                fix='pass image.convert("RGB"), or put RGB() before it',
+            )
         # An image that stays as it is, is not converted.
         bands = len(image.getbands())
         traced = _trace(transform, record, "pil", torch.uint8, bands, follows, False)
