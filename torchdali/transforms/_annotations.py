@@ -12,13 +12,14 @@ import torch
 from torchdali.errors import ArgumentError, UnsupportedError, _make
 from torchdali.transforms._maps import (
     Affine,
+    Displacement,
     Perspective,
     affine_grid,
     perspective_grid,
     sampled,
 )
 
-__all__ = ["Annotation", "Boxes", "annotation", "as_image", "kind_of", "wrapped"]
+__all__ = ["Annotation", "Boxes", "KeyPoints", "annotation", "as_image", "kind_of", "wrapped"]
 
 _MODULE = "torchvision.tv_tensors"
 
@@ -66,6 +67,7 @@ class Annotation:
         self.canvas: tuple[int, int] = canvas or tuple(given.canvas_size)
         self.data = self._before = given.as_subclass(torch.Tensor)
         self._is_plain = False
+        self._unchanged = self._attributes()
 
     def make_plain(self) -> None:
         """Has result() return a plain tensor."""
@@ -76,9 +78,7 @@ class Annotation:
         attributes = self._attributes()
         if self._is_plain:
             return self.data
-        if self.data is self._before and all(
-            tuple(getattr(self._given, name)) == value for name, value in attributes.items()
-        ):
+        if self.data is self._before and attributes == self._unchanged:
             return self._given
         return wrapped(self.data, self._given, **attributes)
 
@@ -123,6 +123,11 @@ class Annotation:
         del fill
         self._move_points(map_.of_points(), is_perspective=True)
 
+    def displace(self, map_: Displacement, fill: Any) -> None:
+        """Applies displacements; `fill` is of masks."""
+        del fill
+        self._move_points(map_.of_points(rounds_up=False))
+
     def _move_points(
         self, move: Callable[[torch.Tensor], torch.Tensor], is_perspective: bool = False
     ) -> None:
@@ -139,16 +144,31 @@ def _float(data: torch.Tensor) -> torch.Tensor:
 
 
 class Boxes(Annotation):
-    """Boxes [N, 4]."""
+    """Boxes [N, 4].
+
+    Attributes:
+        format: the name of what the numbers are.
+        clamping_mode: "soft", "hard", which is the same here, or None: boxes are not clamped.
+    """
 
     def __init__(self, given: Any) -> None:
-        super().__init__(given)
         self.format: str = getattr(given.format, "name", str(given.format))
-        self.clamps = getattr(given, "clamping_mode", "soft") is not None
+        self.clamping_mode: str | None = getattr(given, "clamping_mode", "soft")
+        super().__init__(given)
         if self.format not in ("XYXY", "XYWH", "CXCYWH"):
             raise _make(
                 UnsupportedError, f"BoundingBoxes: the format {self.format} is not implemented"
             )
+
+    def _attributes(self) -> dict[str, Any]:
+        about = super()._attributes()
+        if hasattr(self._given, "clamping_mode"):
+            about["clamping_mode"] = self.clamping_mode
+        return {**about, "format": type(self._given.format)[self.format]}
+
+    def clamp(self) -> None:
+        """Clamps boxes to the image, if they are to be."""
+        self._set_edges(self.edges())
 
     def flip(self, axis: int) -> None:
         extent, data = self.canvas[1 - axis], self.data.clone()
@@ -166,7 +186,7 @@ class Boxes(Annotation):
     def crop(self, top: int, left: int, height: int, width: int) -> None:
         self._shift(-left, -top)
         self.canvas = (height, width)
-        self._set_edges(self.edges())
+        self.clamp()
 
     def pad(self, pads: Sequence[int], mode: str, fill: Any) -> None:
         del fill
@@ -174,7 +194,7 @@ class Boxes(Annotation):
         left, top, right, bottom = pads
         self._shift(left, top)
         self.canvas = (self.canvas[0] + top + bottom, self.canvas[1] + left + right)
-        self._set_edges(self.edges())
+        self.clamp()
 
     def edges(self) -> torch.Tensor:
         """Returns left, top, right and bottom as floats."""
@@ -198,7 +218,7 @@ class Boxes(Annotation):
             edges: as returned by edges().
             always: whether they have changed; otherwise boxes that are not clamped stay.
         """
-        if self.clamps:
+        if self.clamping_mode is not None:
             height, width = self.canvas
             most = torch.tensor([width, height, width, height], dtype=edges.dtype)
             edges = edges.clamp(min=torch.zeros_like(most), max=most)
@@ -210,6 +230,11 @@ class Boxes(Annotation):
         elif self.format == "XYWH":
             edges = torch.cat([first, size], -1)
         self.data = edges.to(self.data.dtype)
+
+    def displace(self, map_: Displacement, fill: Any) -> None:
+        del fill
+        move, is_whole = map_.of_points(rounds_up=True), not self.data.is_floating_point()
+        self._move_points(lambda x: move(x).trunc() if is_whole else move(x), is_perspective=True)
 
     def _move_points(
         self, move: Callable[[torch.Tensor], torch.Tensor], is_perspective: bool = False
@@ -227,7 +252,7 @@ def _check_mode(kind: str, mode: str) -> None:
         raise _make(ArgumentError, f"{kind}: `padding_mode` is {mode!r}, expected 'constant'")
 
 
-class _KeyPoints(Annotation):
+class KeyPoints(Annotation):
     def flip(self, axis: int) -> None:
         data = self.data.clone()
         data[..., axis] = self.canvas[1 - axis] - 1 - self.data[..., axis]
@@ -327,6 +352,10 @@ class _Mask(Annotation):
         grid = perspective_grid(map_.coefficients, self.canvas, dtype)
         self._set(sampled(self.data, grid, _one_fill(fill)))
 
+    def displace(self, map_: Displacement, fill: Any) -> None:
+        grid = map_.grid(_float(self.data[..., :0]).dtype)
+        self._set(sampled(self.data, grid, _one_fill(fill)))
+
 
 def _one_fill(fill: Any) -> float:
     """Returns the fill of masks: values of channels are not for them.
@@ -351,7 +380,7 @@ def _indices(extent: int, before: int, after: int, mode: str) -> torch.Tensor:
 
 _CLASSES: dict[str, type[Annotation]] = {
     "BoundingBoxes": Boxes,
-    "KeyPoints": _KeyPoints,
+    "KeyPoints": KeyPoints,
     "Mask": _Mask,
 }
 

@@ -28,16 +28,17 @@ _LONGEST_ORDER = 6  # whose permutations are listed
 
 def _branch(name: str, sample: Sample, image: Any, transforms: Sequence[Transform]) -> list[Any]:
     """Records transforms on a copy; returns the image and what follows it."""
-    copy = Sample(image, sample.kind, sample.dtype)
+    copy = Sample(image, sample.kind, sample.dtype, channels=sample.channels)
+    copy.wraps = sample.wraps
     for part in _PARTS:
         setattr(copy, part, getattr(sample, part))
     for transform in transforms:
         transform.record(copy)
-    if copy.kind != sample.kind or copy.dtype != sample.dtype:
+    if (copy.kind, copy.dtype, copy.channels) != (sample.kind, sample.dtype, sample.channels):
         raise _make(
             UnsupportedError,
-            f"{name}: {', '.join(type(t).__name__ for t in transforms)} would change the type of "
-            "some images only",
+            f"{name}: {', '.join(type(t).__name__ for t in transforms)} would change the type or "
+            "the channels of some images only",
         )
     parts = [getattr(copy, part) for part in _PARTS]
     return [copy.image, *(part for part in parts if part is not None)]

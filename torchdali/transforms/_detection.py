@@ -15,11 +15,14 @@ from torchdali.transforms._annotations import Annotation, Boxes, annotation, kin
 from torchdali.transforms._eager import find_image, leaves_of, replaced
 from torchdali.transforms._sample import Sample
 from torchdali.transforms._transform import Transform
+from torchdali.transforms._values import ToPureTensor
 
-__all__ = ["RandomIoUCrop", "SanitizeBoundingBoxes"]
+__all__ = ["EagerTransform", "RandomIoUCrop", "SanitizeBoundingBoxes"]
+
+_DECODE = ToPureTensor()  # a Pillow image stays
 
 
-class _EagerTransform(Transform):
+class EagerTransform(Transform):
     """A transform that no pipeline records."""
 
     @property
@@ -35,8 +38,7 @@ class _EagerTransform(Transform):
 
     def decode(self, data: Any, is_upright: bool = False) -> Any:
         """See Transform."""
-        del data, is_upright
-        raise _make(ArgumentTypeError, f"{type(self).__name__}: a file has no boxes")
+        return self(_DECODE.decode(data, is_upright))
 
     def record(self, sample: Sample) -> None:
         """See Transform."""
@@ -62,7 +64,7 @@ def _annotations(name: str, leaves: Sequence[Any]) -> tuple[dict[int, Annotation
     raise _make(ArgumentTypeError, f"{name}: there are no BoundingBoxes among the inputs")
 
 
-class RandomIoUCrop(_EagerTransform):
+class RandomIoUCrop(EagerTransform):
     """Crops a random window that overlaps some box enough; boxes outside become 0.
 
     `SanitizeBoundingBoxes` removes these boxes. Draws from torch's global generator what
@@ -111,12 +113,7 @@ class RandomIoUCrop(_EagerTransform):
         leaves = list(leaves_of(given))
         parts, boxes = _annotations("RandomIoUCrop", leaves)
         image = find_image("RandomIoUCrop", leaves)
-        if isinstance(image, torch.Tensor):
-            size = (int(image.shape[-2]), int(image.shape[-1]))
-        elif isinstance(image, np.ndarray):
-            size = (image.shape[0], image.shape[1])
-        else:
-            size = (image.height, image.width)
+        size = size_of(image)
         if any(part.canvas != size for part in parts.values()):
             raise _make(
                 ArgumentError,
@@ -133,7 +130,7 @@ class RandomIoUCrop(_EagerTransform):
         if drawn is None:
             return given
         (top, left, height, width), is_inside = drawn
-        made = {id(image): _cropped(image, top, left, height, width)}
+        made = {id(image): cropped(image, top, left, height, width)}
         for key, part in parts.items():
             part.crop(top, left, height, width)
             if isinstance(part, Boxes):
@@ -181,7 +178,17 @@ def _overlaps(edges: torch.Tensor, first: torch.Tensor, last: torch.Tensor) -> t
     return common / ((edges[:, 2:] - edges[:, :2]).prod(-1) + (last - first).prod() - common)
 
 
-def _cropped(image: Any, top: int, left: int, height: int, width: int) -> Any:
+def size_of(image: Any) -> tuple[int, int]:
+    """Returns height and width of a tensor, an array or a Pillow image."""
+    if isinstance(image, torch.Tensor):
+        return int(image.shape[-2]), int(image.shape[-1])
+    if isinstance(image, np.ndarray):
+        return image.shape[0], image.shape[1]
+    return image.height, image.width
+
+
+def cropped(image: Any, top: int, left: int, height: int, width: int) -> Any:
+    """Returns a window of a tensor, an array or a Pillow image."""
     bottom, right = top + height, left + width
     if isinstance(image, np.ndarray):
         return image[top:bottom, left:right]
@@ -191,7 +198,7 @@ def _cropped(image: Any, top: int, left: int, height: int, width: int) -> Any:
     return wrapped(made, image) if kind_of(image) else made
 
 
-class SanitizeBoundingBoxes(_EagerTransform):
+class SanitizeBoundingBoxes(EagerTransform):
     """Removes boxes that are too small or beyond the image, and their labels and masks.
 
     Args:
@@ -214,17 +221,12 @@ class SanitizeBoundingBoxes(_EagerTransform):
                     ArgumentError,
                     f"SanitizeBoundingBoxes: `{name}` is {value}, expected at least 1",
                 )
-        if not (labels_getter in ("default", None) or callable(labels_getter)):
-            raise _make(
-                ArgumentError,
-                f"SanitizeBoundingBoxes: `labels_getter` is {labels_getter!r}, expected 'default', "
-                "a function or None",
-            )
+        check_labels_getter("SanitizeBoundingBoxes", labels_getter)
         self.min_size, self.min_area, self.labels_getter = min_size, min_area, labels_getter
 
     def _run(self, given: Any) -> Any:
         leaves = list(leaves_of(given))
-        labels = self._labels(given)
+        labels = labels_of("SanitizeBoundingBoxes", self.labels_getter, given)
         parts, boxes = _annotations("SanitizeBoundingBoxes", leaves)
         for label in labels:
             if len(label) != len(boxes.data):
@@ -255,45 +257,61 @@ class SanitizeBoundingBoxes(_EagerTransform):
         valid: torch.Tensor = is_large & is_within
         return valid
 
-    def _labels(self, given: Any) -> tuple[torch.Tensor, ...]:
-        """Returns the tensors with an entry for each box.
 
-        Raises:
-            ArgumentError: there is none where one is expected, or it is no tensor.
-        """
-        labels = given
-        if callable(self.labels_getter):
-            labels = self.labels_getter(given)
-        elif self.labels_getter is None:
-            labels = None
-        else:
-            labels = _default_labels(given)
-        if labels is None:
-            return ()
-        found = (labels,) if isinstance(labels, torch.Tensor) else labels
-        if not isinstance(found, (tuple, list)) or not all(
-            isinstance(label, torch.Tensor) for label in found
-        ):
-            raise _make(
-                ArgumentError,
-                f"SanitizeBoundingBoxes: the labels are a {type(labels).__name__}, expected a "
-                "tensor, a sequence of tensors or None",
-            )
-        return tuple(found)
+def labels_of(name: str, getter: Any, given: Any) -> tuple[torch.Tensor, ...]:
+    """Returns the tensors with an entry for each box or point.
+
+    Args:
+        name: of the transform.
+        getter: its `labels_getter`.
+        given: the inputs.
+
+    Raises:
+        ArgumentError: there is none where one is expected, or it is no tensor.
+    """
+    if callable(getter):
+        labels = getter(given)
+    else:
+        labels = None if getter is None else _default_labels(name, given)
+    if labels is None:
+        return ()
+    found = (labels,) if isinstance(labels, torch.Tensor) else labels
+    if not isinstance(found, (tuple, list)) or not all(
+        isinstance(label, torch.Tensor) for label in found
+    ):
+        raise _make(
+            ArgumentError,
+            f"{name}: the labels are a {type(labels).__name__}, expected a tensor, a sequence of "
+            "tensors or None",
+        )
+    return tuple(found)
 
 
-def _default_labels(given: Any) -> Any:
+def check_labels_getter(name: str, getter: Any) -> None:
+    """Checks a `labels_getter`.
+
+    Raises:
+        ArgumentError: torchvision would refuse it.
+    """
+    if not (getter in ("default", None) or callable(getter)):
+        raise _make(
+            ArgumentError,
+            f"{name}: `labels_getter` is {getter!r}, expected 'default', a function or None",
+        )
+
+
+def _default_labels(name: str, given: Any) -> Any:
     if isinstance(given, (tuple, list)) and len(given) > 1:
         given = given[1]
     if isinstance(given, torch.Tensor) and not kind_of(given):
         return given
-    names = [str(name) for name in given] if isinstance(given, Mapping) else []
-    exact = [name for name in names if name.lower() == "labels"]
-    found = exact or [name for name in names if "label" in name.lower()]
+    keys = [str(key) for key in given] if isinstance(given, Mapping) else []
+    exact = [key for key in keys if key.lower() == "labels"]
+    found = exact or [key for key in keys if "label" in key.lower()]
     if not found:
         raise _make(
             ArgumentError,
-            "SanitizeBoundingBoxes: the inputs have no entry for labels",
+            f"{name}: the inputs have no entry for labels",
             fix="pass a function, or None if there are no labels, as `labels_getter`",
         )
     return given[found[0]]

@@ -47,6 +47,9 @@ class _Traced:
     sample: Sample
 
 
+# Of Pillow images; arrays of bytes become images of the same modes again.
+_MODES = ("L", "LA", "RGB", "RGBA")
+
 # For each transform, what it has recorded, by its arguments and the kind of the image.
 _traced: weakref.WeakKeyDictionary[Any, dict[Any, _Traced]] = weakref.WeakKeyDictionary()
 
@@ -163,8 +166,15 @@ def _run_on_image(
     name = type(transform).__name__
     follows = bool(parts)
     if _is_pil(image):
+        if image.mode not in _MODES:
+            raise _make(
+                UnsupportedError,
+                f"{name}: Pillow images of mode {image.mode} are not implemented",
+                fix='pass image.convert("RGB"), or put RGB() before it',
+            )
         # An image that stays as it is, is not converted.
-        traced = _trace(transform, record, "pil", torch.uint8, len(image.getbands()), follows)
+        bands = len(image.getbands())
+        traced = _trace(transform, record, "pil", torch.uint8, bands, follows, False)
         if traced.program is None and traced.kind == "pil":
             _move(name, traced, parts, (image.height, image.width), [])
             return image
@@ -184,7 +194,8 @@ def _run_on_image(
         raise _make(UnsupportedError, f"{name}: images of {tensor.dtype} are not implemented")
     is_chw = isinstance(image, torch.Tensor)
     channels = tensor.shape[0 if is_chw else 2]
-    traced = _trace(transform, record, kind, tensor.dtype, channels, follows)
+    wraps = kind_of(image) == "Image"
+    traced = _trace(transform, record, kind, tensor.dtype, channels, follows, wraps)
     height_and_width = tensor.shape[1:] if is_chw else tensor.shape[:2]
     drawn: list[torch.Tensor] = []
     if traced.program is None:
@@ -205,7 +216,7 @@ def _as_given(image: Any, made: Any, traced: _Traced, parts: Sequence[Annotation
     if traced.kind == "pil":
         return made
     if kind_of(image) == "Image":
-        return made if traced.sample.wraps is False else wrapped(made, image)
+        return wrapped(made, image) if traced.sample.wraps else made
     # Without boxes, what ToImage makes is used as a tensor. With them, their next transform has to
     # know the image among other tensors.
     return as_image(made) if parts and traced.sample.wraps else made
@@ -225,7 +236,7 @@ def _move(
             f"{name}: found several sizes: an image of {size}, and boxes, masks or key points of "
             + ", ".join(str(part.canvas) for part in parts),
         )
-    numbers = iter([value.reshape(-1).tolist() for value in drawn])
+    numbers = iter([v.reshape(-1).tolist() if v.numel() <= 64 else v.reshape(-1) for v in drawn])
     for function, given in traced.sample.moves:
         taken = [next(numbers) if isinstance(value, DataNode) else value for value in given]
         for part in parts:
@@ -254,14 +265,15 @@ def _trace(
     dtype: torch.dtype,
     channels: int,
     follows: bool,
+    wraps: bool,
 ) -> _Traced:
     known = _traced.setdefault(transform, {})
-    key = transform.key(), kind, dtype, channels, follows
+    key = transform.key(), kind, dtype, channels, follows, wraps
     if key not in known:
         # Tensors are not copied to the other layout, if the operators read theirs.
         layouts: list[Literal["CHW", "HWC"]] = ["CHW"] if kind == "tensor" else []
         for layout in [*layouts, "HWC"]:
-            known[key], reads = _traced_in(layout, record, kind, dtype, channels, follows)
+            known[key], reads = _traced_in(layout, record, kind, dtype, channels, follows, wraps)
             if reads:
                 break
     return known[key]
@@ -274,11 +286,12 @@ def _traced_in(
     dtype: torch.dtype,
     channels: int,
     follows: bool,
+    wraps: bool,
 ) -> tuple[_Traced, bool]:
     """Returns what is recorded for images of a layout, and whether all operators read it."""
     node = placeholder("image")
     sample = Sample(node, kind, dtype, channels=channels, layout=layout)
-    sample.follows = follows
+    sample.follows, sample.wraps = follows, wraps
     record(sample)
     # Of a Pillow image that becomes a tensor, values are copied.
     if sample.is_untouched(node) and sample.kind == kind:

@@ -114,9 +114,9 @@ class Resize(Transform):
         if sample.has_more:
             raise _make(UnsupportedError, "Resize: boxes and masks are not implemented")
         arguments = filter_arguments("Resize", self.interpolation, sample.kind, self.antialias)
-        mode = "nearest-exact" if self.interpolation == "nearest-exact" else "nearest"
+        mode = mask_mode(self.interpolation)
         size, longest = self.size, self.max_size
-        sample.follow(lambda part: part.resize(*_resized(part.canvas, size, longest), mode))
+        sample.follow(lambda part: part.resize(*resized_size(part.canvas, size, longest), mode))
         if self.size is not None and len(self.size) == 2:
             resized = fn.resize(sample.image, size=self.size, **arguments)
             sample.set_image(_node(resized), *self.size)
@@ -132,7 +132,12 @@ class Resize(Transform):
         sample.set_size(None)
 
 
-def _resized(
+def mask_mode(interpolation: str) -> str:
+    """Returns how masks are resized where images are resized with an interpolation."""
+    return "nearest-exact" if interpolation == "nearest-exact" else "nearest"
+
+
+def resized_size(
     canvas: tuple[int, int], size: list[int] | None, max_size: int | None
 ) -> tuple[int, int]:
     """Returns height and width of a resized image."""

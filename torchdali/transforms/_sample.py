@@ -44,7 +44,7 @@ class Sample:
         follows: whether boxes, masks or key points of a call on tensors follow the image.
         moves: how they do: (function, values) in turn; see `follow()`.
         needs_one_size: whether torchvision checks that they are of images of this size.
-        wraps: whether torchvision would have a tensor of its class Image here; None: as before.
+        wraps: whether torchvision would have a tensor of its class Image here.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Sample:
         self.follows = False
         self.moves: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
         self.needs_one_size = False
-        self.wraps: bool | None = None
+        self.wraps = False
 
     @property
     def has_more(self) -> bool:
@@ -83,7 +83,7 @@ class Sample:
         Args:
             function: gets an `Annotation` and the values; moves it.
             *values: constants, and data nodes, in place of which the function gets lists of
-                numbers.
+                numbers; a flat tensor in place of more than 64 numbers.
             one_size: whether torchvision refuses boxes of an image of another size.
         """
         if self.follows:
@@ -203,9 +203,18 @@ class Sample:
 
     def result(self) -> DataNode:
         """Returns the image as torchvision returns it: "HWC" of a Pillow image, else "CHW"."""
-        if self.kind == "pil" or (self._is_plain and self.layout == "CHW"):
+        if self.kind == "pil":
+            image = self.image
+            return image if self.layout == "HWC" else _to_hwc(image)
+        if self._is_plain and self.layout == "CHW":
             return self.image
         return self._normalized("CHW")
+
+
+def _to_hwc(image: DataNode) -> DataNode:
+    node = fn.transpose(image, perm=[1, 2, 0])
+    assert isinstance(node, DataNode)
+    return node
 
 
 def check_dtype(dtype: Any, name: str) -> torch.dtype:
