@@ -18,7 +18,15 @@ from torchdali.transforms._maps import (
     sampled,
 )
 
-__all__ = ["Annotation", "Boxes", "annotation", "as_image", "kind_of", "wrapped"]
+__all__ = [
+    "Annotation",
+    "Boxes",
+    "annotation",
+    "as_image",
+    "follows_images",
+    "kind_of",
+    "wrapped",
+]
 
 _MODULE = "torchvision.tv_tensors"
 
@@ -39,8 +47,9 @@ def wrapped(data: torch.Tensor, like: Any, **attributes: Any) -> Any:
 
 
 def as_image(data: torch.Tensor) -> Any:
-    """Returns a tensor as torchvision's class Image."""
-    return sys.modules[_MODULE].Image(data)
+    """Returns a tensor as torchvision's class Image; as it is if torchvision is not in use."""
+    module = sys.modules.get(_MODULE)
+    return data if module is None else module.Image(data)
 
 
 class Annotation:
@@ -354,6 +363,11 @@ _CLASSES: dict[str, type[Annotation]] = {
     "KeyPoints": _KeyPoints,
     "Mask": _Mask,
 }
+
+
+def follows_images(value: Any) -> bool:
+    """Returns whether annotation() returns something."""
+    return kind_of(value) in _CLASSES
 
 
 def annotation(value: Any) -> Annotation | None:

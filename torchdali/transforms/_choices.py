@@ -17,22 +17,27 @@ from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError,
 from torchdali.transforms._containers import apply_in_turn, check_transforms
 from torchdali.transforms._sample import Sample
 from torchdali.transforms._transform import Transform, check_probability
-from torchdali.transforms._values import ToPureTensor
 
 __all__ = ["Lambda", "RandomApply", "RandomChoice", "RandomOrder"]
 
 _PARTS = ("boxes", "masks", "keypoints", "labels")
-_DECODE = ToPureTensor()  # a Pillow image stays
 _LONGEST_ORDER = 6  # whose permutations are listed
 
 
 def _branch(name: str, sample: Sample, image: Any, transforms: Sequence[Transform]) -> list[Any]:
     """Records transforms on a copy; returns the image and what follows it."""
     copy = Sample(image, sample.kind, sample.dtype)
+    copy.follows = sample.follows
     for part in _PARTS:
         setattr(copy, part, getattr(sample, part))
     for transform in transforms:
         transform.record(copy)
+    if copy.moves:
+        raise _make(
+            UnsupportedError,
+            f"{name}: boxes, masks and key points follow {type(transforms[0]).__name__} in calls "
+            "on images only",
+        )
     if copy.kind != sample.kind or copy.dtype != sample.dtype:
         raise _make(
             UnsupportedError,
@@ -90,10 +95,6 @@ class _Choosing(Transform):
         if isinstance(inputs[0], DataNode):
             return super().__call__(*inputs)
         return apply_in_turn(self._draw_transforms(), inputs)
-
-    def decode(self, data: Any, is_upright: bool = False) -> Any:
-        """See Transform."""
-        return self(_DECODE.decode(data, is_upright))
 
     def _draw_transforms(self) -> list[Transform]:
         raise NotImplementedError

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transforms for detection that run at once only: the number of boxes or draws is not known."""
+"""Transforms that work on boxes. They are written in torch; no operators are recorded."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,16 +12,19 @@ import torch
 
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
-from torchdali.transforms._annotations import Annotation, Boxes, annotation, kind_of, wrapped
-from torchdali.transforms._eager import find_image, leaves_of, replaced
+from torchdali.transforms._annotations import Annotation, Boxes, kind_of, wrapped
+from torchdali.transforms._eager import find_image
+from torchdali.transforms._follow import annotations_of, leaves_of, replaced
 from torchdali.transforms._sample import Sample
 from torchdali.transforms._transform import Transform
 
 __all__ = ["RandomIoUCrop", "SanitizeBoundingBoxes"]
 
 
-class _EagerTransform(Transform):
-    """A transform that no pipeline records."""
+class _OfBoxes(Transform):
+    """A transform that runs in torch."""
+
+    works_on_boxes = True
 
     @property
     def chooses(self) -> bool:
@@ -33,16 +37,12 @@ class _EagerTransform(Transform):
             return super().__call__(*inputs)
         return self._run(inputs if len(inputs) > 1 else inputs[0])
 
-    def decode(self, data: Any, is_upright: bool = False) -> Any:
-        """See Transform."""
-        del data, is_upright
-        raise _make(ArgumentTypeError, f"{type(self).__name__}: a file has no boxes")
-
     def record(self, sample: Sample) -> None:
         """See Transform."""
         del sample
         raise _make(
-            UnsupportedError, f"{type(self).__name__}: it runs on tensors only, not in pipelines"
+            UnsupportedError,
+            f"{type(self).__name__}: it works on boxes in Python, not in pipelines",
         )
 
     def _run(self, given: Any) -> Any:
@@ -55,14 +55,14 @@ def _annotations(name: str, leaves: Sequence[Any]) -> tuple[dict[int, Annotation
     Raises:
         ArgumentTypeError: there are no boxes.
     """
-    parts = {id(leaf): part for leaf in leaves if (part := annotation(leaf)) is not None}
+    parts = annotations_of(leaves)
     for part in parts.values():
         if isinstance(part, Boxes):
             return parts, part
     raise _make(ArgumentTypeError, f"{name}: there are no BoundingBoxes among the inputs")
 
 
-class RandomIoUCrop(_EagerTransform):
+class RandomIoUCrop(_OfBoxes):
     """Crops a random window that overlaps some box enough; boxes outside become 0.
 
     `SanitizeBoundingBoxes` removes these boxes. Draws from torch's global generator what
@@ -191,7 +191,7 @@ def _cropped(image: Any, top: int, left: int, height: int, width: int) -> Any:
     return wrapped(made, image) if kind_of(image) else made
 
 
-class SanitizeBoundingBoxes(_EagerTransform):
+class SanitizeBoundingBoxes(_OfBoxes):
     """Removes boxes that are too small or beyond the image, and their labels and masks.
 
     Args:
@@ -221,6 +221,13 @@ class SanitizeBoundingBoxes(_EagerTransform):
                 "a function or None",
             )
         self.min_size, self.min_area, self.labels_getter = min_size, min_area, labels_getter
+
+    def record(self, sample: Sample) -> None:
+        """See Transform. Nothing but boxes, labels and masks changes."""
+        if not sample.follows:
+            super().record(sample)
+        # What is kept with a transform does not refer to it.
+        sample.follow_together(copy.copy(self)._run)
 
     def _run(self, given: Any) -> Any:
         leaves = list(leaves_of(given))
