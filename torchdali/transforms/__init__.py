@@ -45,7 +45,7 @@ from torchdali.transforms._geometry import (
     Resize,
 )
 from torchdali.transforms._on_column import OnColumn
-from torchdali.transforms._recognize import equivalent, parts
+from torchdali.transforms._recognize import equivalent, parts, takes_targets
 from torchdali.transforms._sample import Sample
 from torchdali.transforms._transform import Transform
 from torchdali.transforms._values import (
@@ -116,4 +116,5 @@ __all__ = [
     "TrivialAugmentWide",
     "equivalent",
     "parts",
+    "takes_targets",
 ]
