@@ -13,9 +13,51 @@ from torchdali.errors import ArgumentError, UnsupportedError, _make
 from torchdali.transforms._annotations import Annotation, annotation, kind_of
 from torchdali.transforms._sample import Sample
 
-__all__ = ["Follower", "annotations_of", "check_alone", "is_pil", "leaves_of", "replaced"]
+__all__ = ["Follower", "Moves", "annotations_of", "check_alone", "is_pil", "leaves_of", "replaced"]
 
 _PLAIN = {int, float, str, bool, type(None)}
+
+
+class Moves:
+    """Moves that a sample has recorded, without the graph.
+
+    Args:
+        recorded: `Sample.moves`.
+
+    Attributes:
+        nodes: whose values steps() takes.
+    """
+
+    def __init__(self, recorded: Sequence[tuple[Any, Any]]) -> None:
+        self.nodes: list[DataNode] = []
+        # Whether a value is a node, and its number or itself.
+        self._steps = [
+            (function, None if values is None else [self._numbered(value) for value in values])
+            for function, values in recorded
+        ]
+
+    def __bool__(self) -> bool:
+        return bool(self._steps)
+
+    def _numbered(self, value: Any) -> tuple[bool, Any]:
+        if not isinstance(value, DataNode):
+            return False, value
+        for number, node in enumerate(self.nodes):
+            if node is value:
+                return True, number
+        self.nodes.append(value)
+        return True, len(self.nodes) - 1
+
+    def steps(self, drawn: Sequence[list[float]]) -> Iterator[tuple[Any, list[Any] | None]]:
+        """Yields functions and their values; None: it gets all that follows the image together.
+
+        Args:
+            drawn: the values of `nodes`.
+        """
+        for function, values in self._steps:
+            if values is not None:
+                values = [drawn[value] if is_node else value for is_node, value in values]
+            yield function, values
 
 
 class Follower:
@@ -33,25 +75,11 @@ class Follower:
     def __init__(self, name: str, sample: Sample, size: Any = None) -> None:
         self._name = name
         self._needs_one_size = sample.needs_one_size
-        self.nodes: list[DataNode] = []
-        # Nodes are replaced by their numbers, so that the graph is not kept.
-        self._moves = [
-            (function, None if values is None else [self._numbered(value) for value in values])
-            for function, values in sample.moves
-        ]
+        self._moves = Moves(sample.moves)
+        self.nodes = list(self._moves.nodes)
         self._returns_size = size is not None and self._needs_one_size
         if self._returns_size:
             self.nodes.append(size())
-
-    def _numbered(self, value: Any) -> tuple[bool, Any]:
-        """Returns whether a value is a node, and its number or itself."""
-        if not isinstance(value, DataNode):
-            return False, value
-        for number, node in enumerate(self.nodes):
-            if node is value:
-                return True, number
-        self.nodes.append(value)
-        return True, len(self.nodes) - 1
 
     def follow(
         self,
@@ -86,14 +114,13 @@ class Follower:
                 f"{self._name}: found several sizes: an image of {size}, and boxes, masks or key "
                 "points of " + ", ".join(str(part.canvas) for part in parts.values()),
             )
-        for function, values in self._moves:
+        for function, values in self._moves.steps(numbers):
             if values is None:
                 given = function(_moved(given, image, made, parts))
                 image, parts = made, annotations_of(leaves_of(given))
                 continue
-            taken = [numbers[value] if is_node else value for is_node, value in values]
             for part in parts.values():
-                function(part, *taken)
+                function(part, *values)
         return _moved(given, image, made, parts)
 
 
