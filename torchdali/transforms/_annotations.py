@@ -311,6 +311,13 @@ class _Mask(Annotation):
     def resize(self, height: int, width: int, mode: str = "nearest") -> None:
         if self.canvas == (height, width):
             return
+        if self.data.element_size() == 1 and self.data.numel():
+            planes = self.data.view(torch.uint8).reshape(1, -1, *self.canvas)
+            made = torch.nn.functional.interpolate(planes, size=(height, width), mode=mode)
+            made = made.view(self.data.dtype)
+            self._set(made.reshape(*self.data.shape[:-2], height, width))
+            return
+        # Positions are those of interpolate(), which does not take integers of all sizes.
         rows, columns = (
             torch.nn.functional.interpolate(
                 torch.arange(old, dtype=torch.float32)[None, None], size=new, mode=mode
