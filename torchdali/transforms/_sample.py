@@ -38,7 +38,7 @@ class Sample:
         kind, channels, layout: see above.
         dtype: of the values as torchvision has them.
         boxes: float32 [N, 4], (left, top, right, bottom) in pixels; None: there are none.
-        masks: uint8 [H, W, N], whose pixels follow those of the image.
+        masks: uint8 [H, W, N].
         keypoints: float32 [N, 2], (x, y) in pixels.
         labels: of the boxes, int64 [N].
         follows: whether torchvision's boxes, masks and key points, which are not in the graph,
