@@ -60,7 +60,7 @@ from torchdali.transforms._linear import LinearTransformation
 from torchdali.transforms._names import AutoAugmentPolicy, InterpolationMode, absent
 from torchdali.transforms._noise import JPEG, GaussianNoise
 from torchdali.transforms._on_column import OnColumn
-from torchdali.transforms._recognize import equivalent, parts
+from torchdali.transforms._recognize import equivalent, parts, takes_targets
 from torchdali.transforms._sample import Sample
 from torchdali.transforms._scales import (
     RandomResize,
@@ -161,6 +161,7 @@ __all__ = [
     "TrivialAugmentWide",
     "equivalent",
     "parts",
+    "takes_targets",
 ]
 
 if not TYPE_CHECKING:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,30 +17,9 @@ from torchdali.transforms._maps import (
     perspective_grid,
     sampled,
 )
+from torchdali.transforms._tensor_classes import kind_of, wrapped
 
-__all__ = ["Annotation", "Boxes", "KeyPoints", "annotation", "as_image", "kind_of", "wrapped"]
-
-_MODULE = "torchvision.tv_tensors"
-
-
-def kind_of(value: Any) -> str:
-    """Returns the name of the class of torchvision's tensors that a value belongs to, or ""."""
-    if type(value) is torch.Tensor or not isinstance(value, torch.Tensor):
-        return ""
-    for kind in type(value).__mro__:
-        if kind.__module__.startswith(_MODULE):
-            return kind.__name__
-    return ""
-
-
-def wrapped(data: torch.Tensor, like: Any, **attributes: Any) -> Any:
-    """Returns a tensor as one of torchvision's tensors, with the attributes of another."""
-    return sys.modules[_MODULE].wrap(data, like=like, **attributes)
-
-
-def as_image(data: torch.Tensor) -> Any:
-    """Returns a tensor as torchvision's class Image."""
-    return sys.modules[_MODULE].Image(data)
+__all__ = ["Annotation", "Boxes", "KeyPoints", "annotation", "follows_images"]
 
 
 class Annotation:
@@ -327,6 +305,13 @@ class _Mask(Annotation):
     def resize(self, height: int, width: int, mode: str = "nearest") -> None:
         if self.canvas == (height, width):
             return
+        if self.data.element_size() == 1 and self.data.numel():
+            planes = self.data.view(torch.uint8).reshape(1, -1, *self.canvas)
+            made = torch.nn.functional.interpolate(planes, size=(height, width), mode=mode)
+            made = made.view(self.data.dtype)
+            self._set(made.reshape(*self.data.shape[:-2], height, width))
+            return
+        # Positions are those of interpolate(), which does not take integers of all sizes.
         rows, columns = (
             torch.nn.functional.interpolate(
                 torch.arange(old, dtype=torch.float32)[None, None], size=new, mode=mode
@@ -383,6 +368,11 @@ _CLASSES: dict[str, type[Annotation]] = {
     "KeyPoints": KeyPoints,
     "Mask": _Mask,
 }
+
+
+def follows_images(value: Any) -> bool:
+    """Returns whether annotation() returns something."""
+    return kind_of(value) in _CLASSES
 
 
 def annotation(value: Any) -> Annotation | None:

@@ -12,7 +12,7 @@ from torchdali import fn
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, _make
 from torchdali.transforms._arguments import check_range
-from torchdali.transforms._eager import leaves_of, replaced
+from torchdali.transforms._follow import leaves_of, replaced
 from torchdali.transforms._operations import Operation, augment
 from torchdali.transforms._sample import Sample
 from torchdali.transforms._transform import Transform, check_probability

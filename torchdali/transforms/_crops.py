@@ -10,10 +10,11 @@ import numpy as np
 import torch
 
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
-from torchdali.transforms._annotations import kind_of, wrapped
 from torchdali.transforms._arguments import height_and_width
 from torchdali.transforms._detection import EagerTransform, cropped, size_of
-from torchdali.transforms._eager import find_image, leaves_of, replaced
+from torchdali.transforms._eager import find_image
+from torchdali.transforms._follow import leaves_of, replaced
+from torchdali.transforms._tensor_classes import kind_of, wrapped
 
 __all__ = ["FiveCrop", "TenCrop"]
 

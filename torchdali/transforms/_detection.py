@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transforms for detection that run at once only: the number of boxes or draws is not known."""
+"""Transforms that work on boxes. They are written in torch; no operators are recorded."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,19 +12,21 @@ import torch
 
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
-from torchdali.transforms._annotations import Annotation, Boxes, annotation, kind_of, wrapped
-from torchdali.transforms._eager import find_image, leaves_of, replaced
+from torchdali.transforms._annotations import Annotation, Boxes
+from torchdali.transforms._eager import find_image
+from torchdali.transforms._follow import annotations_of, leaves_of, replaced
 from torchdali.transforms._sample import Sample
+from torchdali.transforms._tensor_classes import kind_of, wrapped
 from torchdali.transforms._transform import Transform
-from torchdali.transforms._values import ToPureTensor
 
 __all__ = ["EagerTransform", "RandomIoUCrop", "SanitizeBoundingBoxes"]
 
-_DECODE = ToPureTensor()  # a Pillow image stays
+
+_Array = np.ndarray[Any, Any]
 
 
 class EagerTransform(Transform):
-    """A transform that no pipeline records."""
+    """A transform that runs in torch."""
 
     @property
     def chooses(self) -> bool:
@@ -36,19 +39,20 @@ class EagerTransform(Transform):
             return super().__call__(*inputs)
         return self._run(inputs if len(inputs) > 1 else inputs[0])
 
-    def decode(self, data: Any, is_upright: bool = False) -> Any:
-        """See Transform."""
-        return self(_DECODE.decode(data, is_upright))
-
     def record(self, sample: Sample) -> None:
         """See Transform."""
         del sample
         raise _make(
-            UnsupportedError, f"{type(self).__name__}: it runs on tensors only, not in pipelines"
+            UnsupportedError,
+            f"{type(self).__name__}: it works on boxes in Python, not in pipelines",
         )
 
     def _run(self, given: Any) -> Any:
         raise NotImplementedError
+
+
+class _OfBoxes(EagerTransform):
+    works_on_boxes = True
 
 
 def _annotations(name: str, leaves: Sequence[Any]) -> tuple[dict[int, Annotation], Boxes]:
@@ -57,14 +61,14 @@ def _annotations(name: str, leaves: Sequence[Any]) -> tuple[dict[int, Annotation
     Raises:
         ArgumentTypeError: there are no boxes.
     """
-    parts = {id(leaf): part for leaf in leaves if (part := annotation(leaf)) is not None}
+    parts = annotations_of(leaves)
     for part in parts.values():
         if isinstance(part, Boxes):
             return parts, part
     raise _make(ArgumentTypeError, f"{name}: there are no BoundingBoxes among the inputs")
 
 
-class RandomIoUCrop(EagerTransform):
+class RandomIoUCrop(_OfBoxes):
     """Crops a random window that overlaps some box enough; boxes outside become 0.
 
     `SanitizeBoundingBoxes` removes these boxes. Draws from torch's global generator what
@@ -143,39 +147,43 @@ class RandomIoUCrop(EagerTransform):
         self, size: tuple[int, int], edges: torch.Tensor
     ) -> tuple[tuple[int, int, int, int], torch.Tensor] | None:
         """Returns a window, and which boxes have their center in it; None: no window."""
-        height, width = size
+        height, width = (np.float32(extent) for extent in size)
         low, extent = self.min_scale, self.max_scale - self.min_scale
-        centers = 0.5 * (edges[..., :2] + edges[..., 2:])
+        boxes = edges.numpy()  # operations on a few numbers take less time than in torch
+        centers = 0.5 * (boxes[..., :2] + boxes[..., 2:])
         while True:
             option = self.sampler_options[int(torch.randint(len(self.sampler_options), (1,)))]
             if option >= 1.0:
                 return None
             for _ in range(self.trials):
-                parts = low + extent * torch.rand(2)
+                parts = (low + extent * torch.rand(2)).numpy()
                 new_width, new_height = int(width * parts[0]), int(height * parts[1])
                 if not new_height or not (
                     self.min_aspect_ratio <= new_width / new_height <= self.max_aspect_ratio
                 ):
                     continue
-                places = torch.rand(2)
-                left = int((width - new_width) * places[0])
-                top = int((height - new_height) * places[1])
+                places = torch.rand(2).numpy()
+                left = int((width - np.float32(new_width)) * places[0])
+                top = int((height - np.float32(new_height)) * places[1])
                 if not new_width:
                     continue
-                first = torch.tensor([left, top], dtype=edges.dtype)
-                last = torch.tensor([left + new_width, top + new_height], dtype=edges.dtype)
+                first = np.array([left, top], boxes.dtype)
+                last = first + np.array([new_width, new_height], boxes.dtype)
                 is_inside = ((first < centers) & (centers < last)).all(-1)
                 if not is_inside.any():
                     continue
-                if _overlaps(edges[is_inside], first, last).max() >= option:
-                    return (top, left, new_height, new_width), is_inside
+                if _overlaps(boxes[is_inside], first, last).max() >= option:
+                    return (top, left, new_height, new_width), torch.from_numpy(is_inside)
 
 
-def _overlaps(edges: torch.Tensor, first: torch.Tensor, last: torch.Tensor) -> torch.Tensor:
+def _overlaps(boxes: _Array, first: _Array, last: _Array) -> _Array:
     """Returns the intersections of boxes and a window over their unions."""
-    low, high = torch.maximum(edges[:, :2], first), torch.minimum(edges[:, 2:], last)
-    common = (high - low).clamp(min=0).prod(-1)
-    return common / ((edges[:, 2:] - edges[:, :2]).prod(-1) + (last - first).prod() - common)
+    low, high = np.maximum(boxes[:, :2], first), np.minimum(boxes[:, 2:], last)
+    common = (high - low).clip(min=0).prod(-1)
+    shares: _Array = common / (
+        (boxes[:, 2:] - boxes[:, :2]).prod(-1) + (last - first).prod() - common
+    )
+    return shares
 
 
 def size_of(image: Any) -> tuple[int, int]:
@@ -198,7 +206,7 @@ def cropped(image: Any, top: int, left: int, height: int, width: int) -> Any:
     return wrapped(made, image) if kind_of(image) else made
 
 
-class SanitizeBoundingBoxes(EagerTransform):
+class SanitizeBoundingBoxes(_OfBoxes):
     """Removes boxes that are too small or beyond the image, and their labels and masks.
 
     Args:
@@ -223,6 +231,13 @@ class SanitizeBoundingBoxes(EagerTransform):
                 )
         check_labels_getter("SanitizeBoundingBoxes", labels_getter)
         self.min_size, self.min_area, self.labels_getter = min_size, min_area, labels_getter
+
+    def record(self, sample: Sample) -> None:
+        """See Transform. Nothing but boxes, labels and masks changes."""
+        if not sample.follows:
+            super().record(sample)
+        # What is kept with a transform does not refer to it.
+        sample.follow_together(copy.copy(self)._run)
 
     def _run(self, given: Any) -> Any:
         leaves = list(leaves_of(given))

@@ -10,10 +10,11 @@ import torch
 
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, _make
-from torchdali.transforms._annotations import Annotation, Boxes, KeyPoints, annotation, wrapped
+from torchdali.transforms._annotations import Annotation, Boxes, KeyPoints, annotation
 from torchdali.transforms._detection import EagerTransform, check_labels_getter, labels_of
-from torchdali.transforms._eager import leaves_of, replaced
+from torchdali.transforms._follow import leaves_of, replaced
 from torchdali.transforms._sample import Sample
+from torchdali.transforms._tensor_classes import wrapped
 from torchdali.transforms._transform import Transform
 from torchdali.transforms._warps import image_alone
 

@@ -12,7 +12,7 @@ from torchdali import fn, types
 from torchdali.data_node import DataNode
 from torchdali.errors import UnsupportedError, _make
 
-__all__ = ["Sample"]
+__all__ = ["Sample", "check_dtype", "size_in_file"]
 
 Kind = Literal["pil", "tensor"]
 _LARGEST = {torch.uint8: 255.0, torch.float32: 1.0}
@@ -38,11 +38,13 @@ class Sample:
         kind, channels, layout: see above.
         dtype: of the values as torchvision has them.
         boxes: float32 [N, 4], (left, top, right, bottom) in pixels; None: there are none.
-        masks: uint8 [H, W, N], whose pixels follow those of the image.
+        masks: uint8 [H, W, N].
         keypoints: float32 [N, 2], (x, y) in pixels.
         labels: of the boxes, int64 [N].
-        follows: whether boxes, masks or key points of a call on tensors follow the image.
-        moves: how they do: (function, values) in turn; see `follow()`.
+        follows: whether torchvision's boxes, masks and key points, which are not in the graph,
+            follow the image.
+        moves: how they do: (function, values) in turn, see `follow()`; values are None of what
+            `follow_together()` got.
         needs_one_size: whether torchvision checks that they are of images of this size.
         wraps: whether torchvision would have a tensor of its class Image here.
     """
@@ -68,7 +70,7 @@ class Sample:
         self.keypoints: DataNode | None = None
         self.labels: DataNode | None = None
         self.follows = False
-        self.moves: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
+        self.moves: list[tuple[Callable[..., Any], tuple[Any, ...] | None]] = []
         self.needs_one_size = False
         self.wraps = False
 
@@ -78,7 +80,7 @@ class Sample:
         return any(part is not None for part in (self.boxes, self.masks, self.keypoints))
 
     def follow(self, function: Callable[..., None], *values: Any, one_size: bool = False) -> None:
-        """Says how boxes, masks and key points of a call on tensors follow the image.
+        """Says how boxes, masks and key points that are not in the graph follow the image.
 
         Args:
             function: gets an `Annotation` and the values; moves it.
@@ -89,6 +91,14 @@ class Sample:
         if self.follows:
             self.needs_one_size |= one_size
             self.moves.append((function, values))
+
+    def follow_together(self, function: Callable[[Any], Any]) -> None:
+        """The same for a function that gets the image with all that follows it, and returns them.
+
+        The image among them may be the one after later transforms.
+        """
+        if self.follows:
+            self.moves.append((function, None))
 
     @property
     def largest(self) -> float:
@@ -215,6 +225,18 @@ def _to_hwc(image: DataNode) -> DataNode:
     node = fn.transpose(image, perm=[1, 2, 0])
     assert isinstance(node, DataNode)
     return node
+
+
+def size_in_file(encoded: DataNode, is_upright: bool) -> Callable[[], DataNode]:
+    """Returns what makes the node of height and width of an image, from the header of its file."""
+
+    def size() -> DataNode:
+        shape = fn.peek_image_shape(encoded, adjust_orientation=is_upright)
+        node = fn.cast(shape[:2], dtype=types.FLOAT)
+        assert isinstance(node, DataNode)
+        return node
+
+    return size
 
 
 def check_dtype(dtype: Any, name: str) -> torch.dtype:

@@ -21,13 +21,20 @@ __all__ = ["RandomAffine", "RandomPerspective", "RandomRotation"]
 
 
 def image_alone(name: str, sample: Sample) -> None:
-    """Checks that nothing has to follow the image.
+    """Checks that no nodes have to follow the image.
 
     Raises:
-        UnsupportedError: boxes, masks or key points have to.
+        UnsupportedError: boxes, masks or key points of the sample are nodes.
     """
     if sample.has_more:
-        raise _make(UnsupportedError, f"{name}: boxes, masks and key points are not implemented")
+        raise _make(
+            UnsupportedError,
+            f"{name}: boxes, masks and key points that are nodes of a pipeline cannot follow the "
+            "image",
+            fix="pass a dataset with them to DataLoader(accelerate=True), which moves them after "
+            "the pipeline; or use operators in place of the transform, such as fn.flip with "
+            "fn.bb_flip",
+        )
 
 
 def _angles(name: str, argument: str, value: Any, sizes: tuple[int, ...]) -> list[float]:

@@ -45,14 +45,24 @@ class LoaderView:
         options.setdefault("num_threads", max(1, loader.num_workers))
         recorder = compiled.pipeline(list if is_default else tuple)
         marks = FieldMarks(recorder, compiled.fields())
-        keeps = loader.on_error != "raise" or not is_default
+        is_followed = compiled.is_followed
+        # Batches are made of samples in the end, or of what workers have collated.
+        by_sample = is_followed or not is_default
+        finish: Any = _Stacked(recorder, compiled.image) if is_default else _Collated(collate)
+        if is_followed:
+            finish = _Followed(recorder, None if is_default else collate)
         set_own(
             pipeline=recorder,
             pipeline_options=options,
             fields=compiled.fields(),
             workers="threads",
-            collate_fn=FieldCollate(marks, keeps_values=keeps, only=compiled.image),
-            finish_batch=_Stacked(recorder, compiled.image) if is_default else _Collated(collate),
+            collate_fn=FieldCollate(
+                marks,
+                keeps_values=by_sample or loader.on_error != "raise",
+                only=compiled.image,
+                collates=not by_sample,
+            ),
+            finish_batch=finish,
         )
 
     def __getattr__(self, name: str) -> Any:
@@ -91,6 +101,30 @@ class _Collated:
         return self._collate(made.samples())
 
 
+class _Followed:
+    """Moves boxes, masks and key points, and calls the user's `collate_fn` with the samples.
+
+    Args:
+        recorder: has recorded how they follow the images.
+        collate: of the user; None: default_collate.
+    """
+
+    def __init__(self, recorder: Recorder, collate: Callable[[Any], Any] | None) -> None:
+        self._recorder, self._collate = recorder, collate
+
+    def __call__(self, made: Any) -> Any:
+        samples = [self._recorder.followed(values) for values in made.samples()]
+        if self._collate is not None:
+            return self._collate(samples)
+        images = made.first_output()
+        if isinstance(images, list):
+            torch.stack(images)  # raises
+        if self._recorder.is_image:
+            return images
+        columns: list[Any] = list(zip(*samples, strict=True))
+        return [images, *map(default_collate, columns[1:])]
+
+
 def make_view(loader: Any, before: LoaderView | None) -> LoaderView | None:
     """Returns what iterators see of a loader with `accelerate`; None: the loader itself.
 
@@ -99,7 +133,7 @@ def make_view(loader: Any, before: LoaderView | None) -> LoaderView | None:
         before: what was returned before. It is returned again if nothing has changed.
     """
     compiled = compile_dataset(loader.dataset)
-    reason = None if compiled.transform is None else _reason(loader)
+    reason = None if compiled.transform is None else _reason(loader, compiled)
     if reason is not None:
         name = type(compiled.dataset).__qualname__
         if compiled is loader.dataset:
@@ -121,7 +155,7 @@ def make_view(loader: Any, before: LoaderView | None) -> LoaderView | None:
     return LoaderView(loader, compiled)
 
 
-def _reason(loader: Any) -> str | None:
+def _reason(loader: Any, compiled: CompiledDataset) -> str | None:
     """Returns why a loader cannot use a compiled dataset; None: it can."""
     if is_iterable(loader):
         return "it is iterable"
@@ -129,4 +163,6 @@ def _reason(loader: Any) -> str | None:
         return "batch_size=None: samples are returned one by one"
     if loader.fill_batches and user_collate(loader.collate_fn) is not default_collate:
         return "fill_batches with a collate_fn"
+    if loader.fill_batches and compiled.is_followed:
+        return "fill_batches with transforms of images and their targets"
     return None
