@@ -21,7 +21,7 @@ _PLAIN = {int, float, str, bool, type(None)}
 
 
 class Moves:
-    """Moves that a sample has recorded, without the graph.
+    """Moves that a sample has recorded, with numbers in the places of nodes.
 
     Args:
         recorded: `Sample.moves`.

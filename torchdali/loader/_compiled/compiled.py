@@ -212,11 +212,15 @@ class CompiledDataset(Dataset[Any]):
     def __repr__(self) -> str:
         return f"CompiledDataset({self.report})"
 
-    def samples(self) -> EncodedSamples | PartialSamples:
-        """Returns the dataset that workers read."""
+    def samples(self, one_by_one: bool) -> EncodedSamples | PartialSamples:
+        """Returns the dataset that workers read.
+
+        Args:
+            one_by_one: whether they make samples; otherwise the pipeline of a loader does.
+        """
         assert self.recognized is not None
         assert self.transform is not None
-        if not self.is_compiled:
+        if one_by_one:
             return PartialSamples(self.dataset, self.transform, self.rest)
         return EncodedSamples(self.dataset, self.recognized.read)
 

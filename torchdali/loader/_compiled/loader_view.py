@@ -27,17 +27,18 @@ class LoaderView:
     Args:
         loader: a DataLoader, which the view does not keep alive.
         compiled: its dataset.
+        one_by_one: whether workers make the samples, as of a dataset that is compiled in part.
     """
 
-    def __init__(self, loader: Any, compiled: CompiledDataset) -> None:
+    def __init__(self, loader: Any, compiled: CompiledDataset, one_by_one: bool) -> None:
         set_own = self.__dict__.update
         set_own(
             _loader=weakref.ref(loader),
-            key=compiled.key,
-            dataset=compiled.samples(),
+            key=(compiled.key, one_by_one),
+            dataset=compiled.samples(one_by_one),
             dataset_name=type(compiled.dataset).__name__,
         )
-        if not compiled.is_compiled:
+        if one_by_one:
             return
         collate = user_collate(loader.collate_fn)
         is_default = collate is default_collate
@@ -133,7 +134,7 @@ def make_view(loader: Any, before: LoaderView | None) -> LoaderView | None:
         before: what was returned before. It is returned again if nothing has changed.
     """
     compiled = compile_dataset(loader.dataset)
-    reason = None if compiled.transform is None else _reason(loader, compiled)
+    reason = None if compiled.transform is None else _reason(loader)
     if reason is not None:
         name = type(compiled.dataset).__qualname__
         if compiled is loader.dataset:
@@ -142,20 +143,25 @@ def make_view(loader: Any, before: LoaderView | None) -> LoaderView | None:
             say(f"{name} runs in Python, as before: {reason}")
         return None
     report = compiled.report
+    # An error of a target may leave out the sample where that is made, not after its batch.
+    is_single = compiled.is_followed and loader.on_error != "raise"
     collate = user_collate(loader.collate_fn)
-    if compiled.is_compiled and collate is not default_collate:
+    if is_single:
+        report += " Workers make the samples one by one, because of `on_error`."
+    elif compiled.is_compiled and collate is not default_collate:
         name = getattr(collate, "__qualname__", type(collate).__qualname__)
         report += f" In this process: collate_fn {name}."
     say(report)
     if compiled.transform is None:
         return None
-    if before is not None and before.key == compiled.key:
-        before.dataset.renew(compiled.samples())  # functions of the user may be other ones
+    view = LoaderView(loader, compiled, is_single or not compiled.is_compiled)
+    if before is not None and before.key == view.key:
+        before.dataset.renew(view.dataset)  # functions of the user may be other ones
         return before
-    return LoaderView(loader, compiled)
+    return view
 
 
-def _reason(loader: Any, compiled: CompiledDataset) -> str | None:
+def _reason(loader: Any) -> str | None:
     """Returns why a loader cannot use a compiled dataset; None: it can."""
     if is_iterable(loader):
         return "it is iterable"
@@ -163,6 +169,4 @@ def _reason(loader: Any, compiled: CompiledDataset) -> str | None:
         return "batch_size=None: samples are returned one by one"
     if loader.fill_batches and user_collate(loader.collate_fn) is not default_collate:
         return "fill_batches with a collate_fn"
-    if loader.fill_batches and compiled.is_followed:
-        return "fill_batches with transforms of images and their targets"
     return None
