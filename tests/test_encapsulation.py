@@ -30,6 +30,17 @@ FOREIGN_NAMES = {
     "_sources/tables/memory.py": {"_indices"},  # of a datasets.Dataset: the rows that it has
     "_workers/server.py": {"_exit"},
     "_workers/starting.py": {"_exit"},
+    # The functions of torchvision's datasets that are called without decoding the image.
+    "loader/_compiled/torchvision_datasets.py": {
+        "_bin_labels",
+        "_dataset",
+        "_images",
+        "_labels",
+        "_load_target",
+        "_segs",
+        "_target_types",
+        "_wrapper",
+    },
     "loader/_dataset/columns.py": {"_replace"},  # of named tuples
     "loader/_dataset/torch_internals.py": {
         "_IterableDataset_len_called",

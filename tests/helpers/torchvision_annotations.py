@@ -86,10 +86,16 @@ DRAWN = [
     "RandomAffine(30, (0.2, 0.1), (0.5, 1.5), (-5, 5, 1, 9))",
     "RandomHorizontalFlip()",
     "RandomVerticalFlip(0.3)",
+    "RandomZoomOut(3)",
+    "RandomZoomOut(5, (1, 2), 0.5)",
+    "ScaleJitter((40, 60))",
+    "RandomShortestSize([20, 30, 41], 50)",
+    "RandomResize(20, 40)",
+    "ElasticTransform(60.0, 4.0, fill=3)",
 ]
 
 
-def _samples(count: int = 1) -> Iterator[dict[str, Any]]:
+def samples(count: int = 1) -> Iterator[dict[str, Any]]:
     """Yields samples with images of both kinds, and boxes of all formats and several types."""
     torch.manual_seed(3)
     size = torch.tensor([WIDTH, HEIGHT, WIDTH, HEIGHT])
@@ -122,7 +128,7 @@ def _tensor(value: Any) -> torch.Tensor:
     return value.as_subclass(torch.Tensor)  # type: ignore[no-any-return]
 
 
-def _same(case: Any, ours: dict[str, Any], theirs: dict[str, Any]) -> None:
+def same(case: Any, ours: dict[str, Any], theirs: dict[str, Any]) -> None:
     assert list(ours) == list(theirs)
     for key, want in theirs.items():
         made = ours[key]
@@ -151,9 +157,9 @@ def _same(case: Any, ours: dict[str, Any], theirs: dict[str, Any]) -> None:
 def check_certain() -> None:
     """What is not random is equal: the image and what follows it."""
     for transform in CERTAIN:
-        for sample in _samples():
+        for sample in samples():
             sample["no_masks"] = tv.Mask(torch.zeros(0, HEIGHT, WIDTH, dtype=torch.uint8))
-            _same(transform, T.equivalent(transform)(sample), transform(sample))
+            same(transform, T.equivalent(transform)(sample), transform(sample))
 
 
 class _Calls:
@@ -183,7 +189,7 @@ class _Calls:
             elif name == "pad":
                 value = F.pad(value, list(a[0]), fill=a[2][0], padding_mode=a[1])
             elif name == "resize":
-                value = F.resize(value, list(a))
+                value = F.resize(value, list(a[:2]))
             elif name == "map_affine":
                 value = F.affine(
                     value,
@@ -193,6 +199,10 @@ class _Calls:
                     list(a[0].shear),
                     fill=a[1][0],
                 )
+            elif name == "displace":
+                size = torch.tensor([WIDTH, HEIGHT])
+                moves = a[0].shifts.permute(1, 2, 0)[None] * 2 / size
+                value = F.elastic(value, moves, fill=a[1][0])
             else:
                 about = {"coefficients": a[0].coefficients, "fill": a[1][0]}
                 value = F.perspective(value, None, None, interpolation="nearest", **about)
@@ -203,10 +213,10 @@ def check_drawn() -> None:
     """One draw moves the image and what follows it."""
     for text in DRAWN:
         shapes = set()
-        for sample in _samples(2):
+        for sample in samples(2):
             del sample["classes"]
             calls = _Calls()
-            names = ("flip", "crop", "pad", "resize", "map_affine", "map_perspective")
+            names = ("flip", "crop", "pad", "resize", "map_affine", "map_perspective", "displace")
             with contextlib.ExitStack() as stack:
                 for name in names:
                     stack.enter_context(calls.keep(name))
@@ -215,14 +225,14 @@ def check_drawn() -> None:
                 key: value if key in ("labels", "name") else calls.repeat(value)
                 for key, value in sample.items()
             }
-            _same((text, calls.made), made, want)
+            same((text, calls.made), made, want)
             shapes.add(str(calls.made))
         assert len(shapes) > 1, text
 
 
 def check_released() -> None:
     """Transforms that are no longer used are released, with what they recorded."""
-    sample = next(_samples())
+    sample = next(samples())
     for text in (*DRAWN, "Resize(9)", "CenterCrop(9)", "Pad(1)", "RandomRotation(9)"):
         transform = eval(f"T.{text}")
         kept = {key: sample[key] for key in ("image", "boxes", "masks")}
@@ -236,15 +246,15 @@ def check_released() -> None:
 def check_padding_modes() -> None:
     """Masks are padded in all modes; boxes and key points are refused, as by torchvision."""
     for mode in ("edge", "reflect", "symmetric"):
-        for sample in _samples():
+        for sample in samples():
             pad = v2.Pad((3, 7, 1, 11), padding_mode=mode)
             kept = {key: sample[key] for key in ("image", "masks", "classes")}
-            _same(mode, T.equivalent(pad)(kept), pad(kept))
+            same(mode, T.equivalent(pad)(kept), pad(kept))
             for key in ("boxes", "points"):
-                _refused(ValueError, pad, {**kept, key: sample[key]})
+                refused(ValueError, pad, {**kept, key: sample[key]})
 
 
-def _error(error: Any, transform: Any, given: Any) -> str:
+def error_of(error: Any, transform: Any, given: Any) -> str:
     """Returns the text of the error that a call raises."""
     try:
         transform(given)
@@ -253,16 +263,16 @@ def _error(error: Any, transform: Any, given: Any) -> str:
     raise AssertionError(f"{transform} accepted {given}")
 
 
-def _refused(error: Any, transform: Any, given: Any, text: str = "") -> None:
-    _error(error, transform, given)
-    message = _error(error, T.equivalent(transform), given)
+def refused(error: Any, transform: Any, given: Any, text: str = "") -> None:
+    error_of(error, transform, given)
+    message = error_of(error, T.equivalent(transform), given)
     assert text in message, message
 
 
 def check_iou_crop() -> None:
     """RandomIoUCrop draws what torchvision draws; SanitizeBoundingBoxes removes the same boxes."""
     outcomes = set()
-    for number, sample in enumerate(_samples(6)):
+    for number, sample in enumerate(samples(6)):
         theirs = v2.Compose(
             [
                 v2.RandomIoUCrop(0.2, 0.9, sampler_options=[0.0, 0.1, 0.5, 1.0]),
@@ -274,14 +284,14 @@ def check_iou_crop() -> None:
         torch.manual_seed(number)
         want = theirs(sample)
         torch.manual_seed(number)
-        _same(number, T.equivalent(theirs)(sample), want)
+        same(number, T.equivalent(theirs)(sample), want)
         outcomes.add((len(want["boxes"]), tuple(want["boxes"].canvas_size)))
     assert len(outcomes) > 5
 
 
 def check_labels() -> None:
     """SanitizeBoundingBoxes finds labels where torchvision does."""
-    sample = next(_samples())
+    sample = next(samples())
     image = sample.pop("image")
     area = torch.rand(9)
     for getter, given in (
@@ -296,28 +306,28 @@ def check_labels() -> None:
             assert made[0] is want[0]
             made, want = made[1], want[1]
         assert 0 < len(want["boxes"]) < 9
-        _same(getter, made, want)
-    _refused(ValueError, v2.SanitizeBoundingBoxes(), {"boxes": sample["boxes"]}, "labels")
+        same(getter, made, want)
+    refused(ValueError, v2.SanitizeBoundingBoxes(), {"boxes": sample["boxes"]}, "labels")
     wrong = {**sample, "labels": torch.arange(3)}
-    _refused(ValueError, v2.SanitizeBoundingBoxes(), wrong, "9 boxes")
+    refused(ValueError, v2.SanitizeBoundingBoxes(), wrong, "9 boxes")
 
 
 def check_refusals() -> None:
     """What torchvision refuses is refused; what is not implemented says so."""
-    sample = next(_samples())
-    _refused(TypeError, v2.RandAugment(), sample, "RandAugment")
-    _refused(TypeError, v2.RandomIoUCrop(), {"image": sample["image"]}, "BoundingBoxes")
+    sample = next(samples())
+    refused(TypeError, v2.RandAugment(), sample, "RandAugment")
+    refused(TypeError, v2.RandomIoUCrop(), {"image": sample["image"]}, "BoundingBoxes")
     other = tv.BoundingBoxes(torch.ones(1, 4), format="XYXY", canvas_size=(5, 5))
     wrong = {"image": sample["image"], "boxes": other}
     for transform in (v2.RandomCrop(9), v2.RandomResizedCrop(9), v2.RandomIoUCrop()):
-        _refused(ValueError, transform, wrong, "found several sizes")
+        refused(ValueError, transform, wrong, "found several sizes")
     rotated = tv.BoundingBoxes(torch.ones(1, 5), format="XYWHR", canvas_size=(HEIGHT, WIDTH))
     for given, text in (
         ({"image": sample["image"], "boxes": rotated}, "XYWHR"),
         ((sample["image"], sample["image"]), "2 images"),
         ((tv.Video(torch.zeros(2, 3, 8, 8)), sample["boxes"]), "Video"),
     ):
-        message = _error(torchdali.errors.UnsupportedError, T.RandomHorizontalFlip(1), given)
+        message = error_of(torchdali.errors.UnsupportedError, T.RandomHorizontalFlip(1), given)
         assert text in message, message
 
 

@@ -61,9 +61,11 @@ def test_branches_may_have_other_sizes():
     assert {image.shape for image in made} == {(3, 2, 2), (3, 4, 4)}
 
 
-def test_branches_keep_the_type():
-    with pytest.raises(NotImplementedError, match="ToTensor would change the type of some images"):
+def test_branches_keep_the_type_and_the_channels():
+    with pytest.raises(NotImplementedError, match="ToTensor would change the type or"):
         apply(T.RandomApply([T.ToTensor()]), [np.ones((6, 6, 3), np.uint8)])
+    with pytest.raises(NotImplementedError, match="the channels of some images only"):
+        apply(T.RandomApply([T.Grayscale(1)]), [np.ones((6, 6, 3), np.uint8)])
 
 
 def test_functions_are_named():

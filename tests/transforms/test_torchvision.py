@@ -16,7 +16,7 @@ from helpers.torchvision_peer import find_python
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = {
     name: ROOT / "tests" / "helpers" / f"torchvision_{name}.py"
-    for name in ("program", "annotations")
+    for name in ("program", "annotations", "classes", "detection")
 }
 CHECKS = [
     (name, check)

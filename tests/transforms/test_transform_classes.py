@@ -281,6 +281,14 @@ ANY_LAYOUT = [
     T.RandomAdjustSharpness(2, 1.0),
     T.RandomAutocontrast(1.0),
     T.RandomEqualize(1.0),
+    T.RandomZoomOut((1, 2, 3), p=1.0),
+    T.ScaleJitter((30, 40)),
+    T.RandomShortestSize([20, 30], 50),
+    T.RandomResize(20, 40),
+    T.RandomChannelPermutation(),
+    T.RandomPhotometricDistort(),
+    T.JPEG((10, 60)),
+    T.ElasticTransform(fill=(1, 2, 3)),
     T.ToDtype(torch.float32, scale=True),
     T.Compose(
         [

@@ -130,6 +130,9 @@ def _checked_call(
     generated_name: str | None,
 ) -> _Call:
     """Returns what all operators that a call makes have in common."""
+    if scope is not None and scope.defaults:
+        names = {arg.name for arg in schema.args}
+        kwargs = {**{k: v for k, v in scope.defaults.items() if k in names}, **kwargs}
     values = resolve(schema, kwargs, location)
     device_given = values.get("device") is not None
     device = universal(schema, "device", values, location)

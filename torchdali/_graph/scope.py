@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol, cast
 
 from torchdali.data_node import DataNode, Guards, OpNode
@@ -46,7 +46,7 @@ class Scope:
     Operators know the scope by its token, never the pipeline, so that no cycle keeps one alive.
     """
 
-    __slots__ = ("guards", "names", "runner", "sinks", "token")
+    __slots__ = ("defaults", "guards", "names", "runner", "sinks", "token")
 
     def __init__(self) -> None:
         self.token: object | None = object()  # None: its operators may be used anywhere
@@ -54,6 +54,8 @@ class Scope:
         self.sinks: list[OpNode] = []
         self.guards: Guards = ()  # of the operators made now
         self.runner: Runner | None = None  # set while operators are to run at once
+        # Values of arguments, for operators that have these and are not given them.
+        self.defaults: Mapping[str, Any] = {}
 
 
 class _Stack(threading.local):

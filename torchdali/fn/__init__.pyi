@@ -218,8 +218,9 @@ def augment(
     (saturation), 8 contrast and 9 sharpness, by a factor; 10 posterize, to a number of bits; 11
     solarize, from a part of full intensity on; 12 autocontrast; 13 equalize; 14 invert; 15 hue,
     in turns from -0.5 to 0.5; 16 gray; 17 and 18 moves along x and y, by a part of width and
-    height that is rounded towards 0. DALI has no such operator; its color operators use other
-    color spaces and other rounding.
+    height that is rounded towards 0; 19 a permutation of three channels, by its number in
+    lexicographic order. DALI has no such operator; its color operators use other color spaces
+    and other rounding.
 
     Takes frame sequences (layouts with F).
 

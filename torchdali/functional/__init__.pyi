@@ -217,8 +217,9 @@ def augment(
     (saturation), 8 contrast and 9 sharpness, by a factor; 10 posterize, to a number of bits; 11
     solarize, from a part of full intensity on; 12 autocontrast; 13 equalize; 14 invert; 15 hue,
     in turns from -0.5 to 0.5; 16 gray; 17 and 18 moves along x and y, by a part of width and
-    height that is rounded towards 0. DALI has no such operator; its color operators use other
-    color spaces and other rounding.
+    height that is rounded towards 0; 19 a permutation of three channels, by its number in
+    lexicographic order. DALI has no such operator; its color operators use other color spaces
+    and other rounding.
 
     Takes frame sequences (layouts with F).
 
@@ -4712,11 +4713,10 @@ def decode(
             slightly less exact.
         jpeg_fancy_upsampling: bool, default False. The CPU always upsamples JPEG's chroma
             smoothly, so this changes nothing here.
-        jpeg_index: str, default "". Where to store the index, positions in JPEG files from
-            which windows can be decoded: "memory", or the path of a file that later runs reuse.
-            Epochs after the first skip most of the file outside a window; pixels are the same.
-            Speeds up decoders of windows, and decoders.image if it is fused with a crop, but
-            not whole images or nvJPEG. Takes about 2 KB per image. torchdali only.
+        jpeg_index: str, default "". Where to store the index, positions in JPEG files at which
+            decoding can begin: "memory", or the path of a file that later runs reuse. Epochs
+            after the first skip most of the file outside a window, and decode two rows at once;
+            pixels are the same. Not for nvJPEG. Takes about 2 KB per image. torchdali only.
         jpeg_index_size: int, default 1073741824. Limit of the memory of `jpeg_index` in this
             process, in bytes. Further images are decoded without the index.
         max_pixels: int, default 268435456. Largest number of pixels that the header of a file

@@ -70,11 +70,10 @@ def image(
             slightly less exact.
         jpeg_fancy_upsampling: bool, default False. The CPU always upsamples JPEG's chroma
             smoothly, so this changes nothing here.
-        jpeg_index: str, default "". Where to store the index, positions in JPEG files from
-            which windows can be decoded: "memory", or the path of a file that later runs reuse.
-            Epochs after the first skip most of the file outside a window; pixels are the same.
-            Speeds up decoders of windows, and decoders.image if it is fused with a crop, but
-            not whole images or nvJPEG. Takes about 2 KB per image. torchdali only.
+        jpeg_index: str, default "". Where to store the index, positions in JPEG files at which
+            decoding can begin: "memory", or the path of a file that later runs reuse. Epochs
+            after the first skip most of the file outside a window, and decode two rows at once;
+            pixels are the same. Not for nvJPEG. Takes about 2 KB per image. torchdali only.
         jpeg_index_size: int, default 1073741824. Limit of the memory of `jpeg_index` in this
             process, in bytes. Further images are decoded without the index.
         max_pixels: int, default 268435456. Largest number of pixels that the header of a file
@@ -216,11 +215,10 @@ def image_crop(
             slightly less exact.
         jpeg_fancy_upsampling: bool, default False. The CPU always upsamples JPEG's chroma
             smoothly, so this changes nothing here.
-        jpeg_index: str, default "". Where to store the index, positions in JPEG files from
-            which windows can be decoded: "memory", or the path of a file that later runs reuse.
-            Epochs after the first skip most of the file outside a window; pixels are the same.
-            Speeds up decoders of windows, and decoders.image if it is fused with a crop, but
-            not whole images or nvJPEG. Takes about 2 KB per image. torchdali only.
+        jpeg_index: str, default "". Where to store the index, positions in JPEG files at which
+            decoding can begin: "memory", or the path of a file that later runs reuse. Epochs
+            after the first skip most of the file outside a window, and decode two rows at once;
+            pixels are the same. Not for nvJPEG. Takes about 2 KB per image. torchdali only.
         jpeg_index_size: int, default 1073741824. Limit of the memory of `jpeg_index` in this
             process, in bytes. Further images are decoded without the index.
         max_pixels: int, default 268435456. Largest number of pixels that the header of a file
@@ -370,11 +368,10 @@ def image_random_crop(
             slightly less exact.
         jpeg_fancy_upsampling: bool, default False. The CPU always upsamples JPEG's chroma
             smoothly, so this changes nothing here.
-        jpeg_index: str, default "". Where to store the index, positions in JPEG files from
-            which windows can be decoded: "memory", or the path of a file that later runs reuse.
-            Epochs after the first skip most of the file outside a window; pixels are the same.
-            Speeds up decoders of windows, and decoders.image if it is fused with a crop, but
-            not whole images or nvJPEG. Takes about 2 KB per image. torchdali only.
+        jpeg_index: str, default "". Where to store the index, positions in JPEG files at which
+            decoding can begin: "memory", or the path of a file that later runs reuse. Epochs
+            after the first skip most of the file outside a window, and decode two rows at once;
+            pixels are the same. Not for nvJPEG. Takes about 2 KB per image. torchdali only.
         jpeg_index_size: int, default 1073741824. Limit of the memory of `jpeg_index` in this
             process, in bytes. Further images are decoded without the index.
         max_pixels: int, default 268435456. Largest number of pixels that the header of a file
@@ -522,11 +519,10 @@ def image_slice(
             slightly less exact.
         jpeg_fancy_upsampling: bool, default False. The CPU always upsamples JPEG's chroma
             smoothly, so this changes nothing here.
-        jpeg_index: str, default "". Where to store the index, positions in JPEG files from
-            which windows can be decoded: "memory", or the path of a file that later runs reuse.
-            Epochs after the first skip most of the file outside a window; pixels are the same.
-            Speeds up decoders of windows, and decoders.image if it is fused with a crop, but
-            not whole images or nvJPEG. Takes about 2 KB per image. torchdali only.
+        jpeg_index: str, default "". Where to store the index, positions in JPEG files at which
+            decoding can begin: "memory", or the path of a file that later runs reuse. Epochs
+            after the first skip most of the file outside a window, and decode two rows at once;
+            pixels are the same. Not for nvJPEG. Takes about 2 KB per image. torchdali only.
         jpeg_index_size: int, default 1073741824. Limit of the memory of `jpeg_index` in this
             process, in bytes. Further images are decoded without the index.
         max_pixels: int, default 268435456. Largest number of pixels that the header of a file

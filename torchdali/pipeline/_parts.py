@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,7 +15,7 @@ from torchdali._engine.extension import _C
 from torchdali._graph.draw import Picture
 from torchdali._graph.pytree import Structure
 from torchdali._sources.turn import Fed
-from torchdali.errors import ArgumentError, PipelineError, TorchdaliError, _make
+from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, TorchdaliError, _make
 from torchdali.pipeline._calls import CallFamily
 from torchdali.pipeline._checkpoint_format import Checkpoint
 from torchdali.pipeline._checkpoints import Checkpoints, ResumedAt
@@ -52,10 +53,11 @@ class PipelineParts:
 
     Raises:
         PipelineError: a checkpoint without enable_checkpointing.
-        ArgumentError, ArgumentTypeError, DataError: a checkpoint that cannot be read.
+        ArgumentError, ArgumentTypeError, DataError: a checkpoint that cannot be read, or an index
+            that is no path.
     """
 
-    def __init__(self, options: Options, checkpoint: Any = None) -> None:
+    def __init__(self, options: Options, checkpoint: Any = None, jpeg_index: Any = None) -> None:
         self.options = options
         if checkpoint is not None and not options.enable_checkpointing:
             raise _make(
@@ -67,6 +69,12 @@ class PipelineParts:
         self.is_restored = False
         self.bad_samples = BadSampleLog(options.max_errors, options.errors_file)
         self.definition = Definition()
+        if jpeg_index is not None:
+            if not isinstance(jpeg_index, (str, os.PathLike)):
+                raise _make(
+                    ArgumentTypeError, f"Pipeline: `jpeg_index` takes a path, got {jpeg_index!r}"
+                )
+            self.definition.scope.defaults = {"jpeg_index": os.fspath(jpeg_index)}
         self.processes = WorkerProcesses()
         self.calls = CallFamily()
         self.thread = _C.OneThread()

@@ -64,8 +64,8 @@ class Pipeline(ListsBadSamples):
         exec_async: accepted; workers never block the caller, only taking a batch waits.
         bytes_per_sample: accepted; memory is sized by what samples need.
         set_affinity: bind worker i to the i-th processor that the process may use.
-        max_streams: accepted; without effect on CPU operators.
-        default_cuda_stream_priority: accepted; without effect on CPU operators.
+        max_streams, default_cuda_stream_priority, stream_policy, concurrency: accepted; without
+            effect on CPU operators.
         enable_memory_stats: record the figures of executor_statistics().
         enable_checkpointing: allow checkpoint().
         checkpoint: bytes that checkpoint() of a pipeline of the same definition returned: continue
@@ -80,15 +80,14 @@ class Pipeline(ListsBadSamples):
             torchdali.pickling.
         output_dtype: element type that each output must have (one for all, or a list), checked in
             every iteration.
-        output_ndim: number of dimensions that the samples of each output must have; likewise.
-        output_layout: layout that each output must have; likewise.
+        output_ndim, output_layout: number of dimensions and layout of each output; likewise.
         on_error: what happens to samples that fail: "raise" (default), "skip" (the outputs are
             without them), or "replace" (the outputs repeat the nearest good sample of the batch).
             A batch without good samples is empty. The samples are listed in `errors`.
         max_errors: samples of an epoch that may fail before a DataError is raised.
         errors_file: a file that each of `errors` is appended to, as a line of JSON.
+        jpeg_index: of image decoders that are not given one: "memory", or the path of a file.
         exec_dynamic, experimental_exec_dynamic: accepted; there is one executor.
-        stream_policy, concurrency: accepted; without effect on CPU operators.
 
     Raises:
         ArgumentError, ArgumentTypeError: an argument is wrong.
@@ -121,15 +120,17 @@ class Pipeline(ListsBadSamples):
         on_error: str | None = None,
         max_errors: int = 100,
         errors_file: str | os.PathLike[str] | None = None,
+        jpeg_index: str | os.PathLike[str] | None = None,
         exec_dynamic: bool | None = None,
         experimental_exec_dynamic: bool | None = None,
         stream_policy: StreamPolicy | None = None,
         concurrency: OperatorConcurrency | None = None,
     ) -> None:
         options = dict(locals())  # the arguments by name
-        del options["self"], options["checkpoint"], options["experimental_exec_dynamic"]
+        for name in ("self", "checkpoint", "jpeg_index", "experimental_exec_dynamic"):
+            del options[name]
         options["exec_dynamic"] = exec_dynamic or experimental_exec_dynamic
-        self._parts = PipelineParts(Options.of_user(options), checkpoint)
+        self._parts = PipelineParts(Options.of_user(options), checkpoint, jpeg_index)
 
     def __torchdali_driver__(self) -> PipelineParts:
         """Returns what loaders and iterators drive the pipeline by: a PipelineDriver."""
@@ -140,8 +141,6 @@ class Pipeline(ListsBadSamples):
     def __torchdali_bad_samples__(self) -> list[BadSampleLog]:
         """Returns what has the records of samples that failed."""
         return [self._parts.bad_samples]
-
-    # -- options
 
     batch_size: int = size("batch_size", "The most samples in a batch; -1 if missing.")
     max_batch_size: int = size("batch_size", "The same as batch_size.")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,35 +11,15 @@ import torch
 from torchdali.errors import ArgumentError, UnsupportedError, _make
 from torchdali.transforms._maps import (
     Affine,
+    Displacement,
     Perspective,
     affine_grid,
     perspective_grid,
     sampled,
 )
+from torchdali.transforms._tensor_classes import kind_of, wrapped
 
-__all__ = ["Annotation", "Boxes", "annotation", "as_image", "kind_of", "wrapped"]
-
-_MODULE = "torchvision.tv_tensors"
-
-
-def kind_of(value: Any) -> str:
-    """Returns the name of the class of torchvision's tensors that a value belongs to, or ""."""
-    if type(value) is torch.Tensor or not isinstance(value, torch.Tensor):
-        return ""
-    for kind in type(value).__mro__:
-        if kind.__module__.startswith(_MODULE):
-            return kind.__name__
-    return ""
-
-
-def wrapped(data: torch.Tensor, like: Any, **attributes: Any) -> Any:
-    """Returns a tensor as one of torchvision's tensors, with the attributes of another."""
-    return sys.modules[_MODULE].wrap(data, like=like, **attributes)
-
-
-def as_image(data: torch.Tensor) -> Any:
-    """Returns a tensor as torchvision's class Image."""
-    return sys.modules[_MODULE].Image(data)
+__all__ = ["Annotation", "Boxes", "KeyPoints", "annotation", "follows_images"]
 
 
 class Annotation:
@@ -66,6 +45,7 @@ class Annotation:
         self.canvas: tuple[int, int] = canvas or tuple(given.canvas_size)
         self.data = self._before = given.as_subclass(torch.Tensor)
         self._is_plain = False
+        self._unchanged = self._attributes()
 
     def make_plain(self) -> None:
         """Has result() return a plain tensor."""
@@ -76,9 +56,7 @@ class Annotation:
         attributes = self._attributes()
         if self._is_plain:
             return self.data
-        if self.data is self._before and all(
-            tuple(getattr(self._given, name)) == value for name, value in attributes.items()
-        ):
+        if self.data is self._before and attributes == self._unchanged:
             return self._given
         return wrapped(self.data, self._given, **attributes)
 
@@ -123,6 +101,11 @@ class Annotation:
         del fill
         self._move_points(map_.of_points(), is_perspective=True)
 
+    def displace(self, map_: Displacement, fill: Any) -> None:
+        """Applies displacements; `fill` is of masks."""
+        del fill
+        self._move_points(map_.of_points(rounds_up=False))
+
     def _move_points(
         self, move: Callable[[torch.Tensor], torch.Tensor], is_perspective: bool = False
     ) -> None:
@@ -139,16 +122,31 @@ def _float(data: torch.Tensor) -> torch.Tensor:
 
 
 class Boxes(Annotation):
-    """Boxes [N, 4]."""
+    """Boxes [N, 4].
+
+    Attributes:
+        format: the name of what the numbers are.
+        clamping_mode: "soft", "hard", which is the same here, or None: boxes are not clamped.
+    """
 
     def __init__(self, given: Any) -> None:
-        super().__init__(given)
         self.format: str = getattr(given.format, "name", str(given.format))
-        self.clamps = getattr(given, "clamping_mode", "soft") is not None
+        self.clamping_mode: str | None = getattr(given, "clamping_mode", "soft")
+        super().__init__(given)
         if self.format not in ("XYXY", "XYWH", "CXCYWH"):
             raise _make(
                 UnsupportedError, f"BoundingBoxes: the format {self.format} is not implemented"
             )
+
+    def _attributes(self) -> dict[str, Any]:
+        about = super()._attributes()
+        if hasattr(self._given, "clamping_mode"):
+            about["clamping_mode"] = self.clamping_mode
+        return {**about, "format": type(self._given.format)[self.format]}
+
+    def clamp(self) -> None:
+        """Clamps boxes to the image, if they are to be."""
+        self._set_edges(self.edges())
 
     def flip(self, axis: int) -> None:
         extent, data = self.canvas[1 - axis], self.data.clone()
@@ -166,7 +164,7 @@ class Boxes(Annotation):
     def crop(self, top: int, left: int, height: int, width: int) -> None:
         self._shift(-left, -top)
         self.canvas = (height, width)
-        self._set_edges(self.edges())
+        self.clamp()
 
     def pad(self, pads: Sequence[int], mode: str, fill: Any) -> None:
         del fill
@@ -174,7 +172,7 @@ class Boxes(Annotation):
         left, top, right, bottom = pads
         self._shift(left, top)
         self.canvas = (self.canvas[0] + top + bottom, self.canvas[1] + left + right)
-        self._set_edges(self.edges())
+        self.clamp()
 
     def edges(self) -> torch.Tensor:
         """Returns left, top, right and bottom as floats."""
@@ -198,7 +196,7 @@ class Boxes(Annotation):
             edges: as returned by edges().
             always: whether they have changed; otherwise boxes that are not clamped stay.
         """
-        if self.clamps:
+        if self.clamping_mode is not None:
             height, width = self.canvas
             most = torch.tensor([width, height, width, height], dtype=edges.dtype)
             edges = edges.clamp(min=torch.zeros_like(most), max=most)
@@ -210,6 +208,11 @@ class Boxes(Annotation):
         elif self.format == "XYWH":
             edges = torch.cat([first, size], -1)
         self.data = edges.to(self.data.dtype)
+
+    def displace(self, map_: Displacement, fill: Any) -> None:
+        del fill
+        move, is_whole = map_.of_points(rounds_up=True), not self.data.is_floating_point()
+        self._move_points(lambda x: move(x).trunc() if is_whole else move(x), is_perspective=True)
 
     def _move_points(
         self, move: Callable[[torch.Tensor], torch.Tensor], is_perspective: bool = False
@@ -227,7 +230,7 @@ def _check_mode(kind: str, mode: str) -> None:
         raise _make(ArgumentError, f"{kind}: `padding_mode` is {mode!r}, expected 'constant'")
 
 
-class _KeyPoints(Annotation):
+class KeyPoints(Annotation):
     def flip(self, axis: int) -> None:
         data = self.data.clone()
         data[..., axis] = self.canvas[1 - axis] - 1 - self.data[..., axis]
@@ -302,6 +305,13 @@ class _Mask(Annotation):
     def resize(self, height: int, width: int, mode: str = "nearest") -> None:
         if self.canvas == (height, width):
             return
+        if self.data.element_size() == 1 and self.data.numel():
+            planes = self.data.view(torch.uint8).reshape(1, -1, *self.canvas)
+            made = torch.nn.functional.interpolate(planes, size=(height, width), mode=mode)
+            made = made.view(self.data.dtype)
+            self._set(made.reshape(*self.data.shape[:-2], height, width))
+            return
+        # Positions are those of interpolate(), which does not take integers of all sizes.
         rows, columns = (
             torch.nn.functional.interpolate(
                 torch.arange(old, dtype=torch.float32)[None, None], size=new, mode=mode
@@ -325,6 +335,10 @@ class _Mask(Annotation):
     def map_perspective(self, map_: Perspective, fill: Any) -> None:
         dtype = _float(self.data[..., :0]).dtype
         grid = perspective_grid(map_.coefficients, self.canvas, dtype)
+        self._set(sampled(self.data, grid, _one_fill(fill)))
+
+    def displace(self, map_: Displacement, fill: Any) -> None:
+        grid = map_.grid(_float(self.data[..., :0]).dtype)
         self._set(sampled(self.data, grid, _one_fill(fill)))
 
 
@@ -351,9 +365,14 @@ def _indices(extent: int, before: int, after: int, mode: str) -> torch.Tensor:
 
 _CLASSES: dict[str, type[Annotation]] = {
     "BoundingBoxes": Boxes,
-    "KeyPoints": _KeyPoints,
+    "KeyPoints": KeyPoints,
     "Mask": _Mask,
 }
+
+
+def follows_images(value: Any) -> bool:
+    """Returns whether annotation() returns something."""
+    return kind_of(value) in _CLASSES
 
 
 def annotation(value: Any) -> Annotation | None:

@@ -18,9 +18,9 @@ from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, _make
 from torchdali.transforms._auto_augment_policies import POLICIES
 from torchdali.transforms._operations import (
+    Fill,
     Operation,
     augment,
-    fill_values,
     image_only,
     linear_or_nearest,
 )
@@ -95,14 +95,15 @@ class _AutoAugmentBase(Transform):
     def _set_up(self, interpolation: Any, fill: Any) -> None:
         name = type(self).__name__
         self.interpolation, self.fill = interpolation, fill
-        self._geometry = {
-            "interp_type": linear_or_nearest(name, interpolation),
-            "fill_value": fill_values(name, fill),
-        }
+        self._interp_type = linear_or_nearest(name, interpolation)
+        self._fill = Fill(name, fill)
 
     def _augment(self, sample: Sample, operations: Any, magnitudes: Any) -> None:
         image_only(type(self).__name__, sample)
-        augment(sample, operations, magnitudes, **self._geometry)
+        augment(sample, operations, magnitudes, **self._geometry(sample))
+
+    def _geometry(self, sample: Sample) -> dict[str, Any]:
+        return {"interp_type": self._interp_type, "fill_value": self._fill.of_image(sample)}
 
     def _augment_by_table(self, sample: Sample, table: NDArray[Any], count: int) -> None:
         """Applies `count` rows of a table of operations and magnitudes, equally likely."""
@@ -279,7 +280,7 @@ class AugMix(_AutoAugmentBase):
                 kept = np.tri(self._DEEPEST, dtype=np.float32)
                 numbers = numbers * fn.random.choice(_constant(kept))
             chained = fn.augment(
-                image, operations=numbers, magnitudes=drawn[:, 1], **self._geometry
+                image, operations=numbers, magnitudes=drawn[:, 1], **self._geometry(sample)
             )
             mix = mix + chained * weight
         if sample.dtype == torch.uint8:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,41 +16,84 @@ from torchdali._graph.conditionals.runtime import Choice
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
 from torchdali.transforms._containers import apply_in_turn, check_transforms
+from torchdali.transforms._follow import Moves
 from torchdali.transforms._sample import Sample
 from torchdali.transforms._transform import Transform, check_probability
-from torchdali.transforms._values import ToPureTensor
 
 __all__ = ["Lambda", "RandomApply", "RandomChoice", "RandomOrder"]
 
 _PARTS = ("boxes", "masks", "keypoints", "labels")
-_DECODE = ToPureTensor()  # a Pillow image stays
+_FACTS = ("kind", "dtype", "channels", "wraps")  # the same in every branch
 _LONGEST_ORDER = 6  # whose permutations are listed
 
 
-def _branch(name: str, sample: Sample, image: Any, transforms: Sequence[Transform]) -> list[Any]:
-    """Records transforms on a copy; returns the image and what follows it."""
-    copy = Sample(image, sample.kind, sample.dtype)
+def _record_one_of(
+    name: str, sample: Sample, index: DataNode, lists: Sequence[Sequence[Transform]]
+) -> None:
+    """Records the transforms of one of several lists: that of number `index`."""
+    moves: dict[int, Moves] = {}
+
+    def branch(number: int) -> list[Any]:
+        copy = _after(name, sample, image, lists[number])
+        sample.needs_one_size |= copy.needs_one_size
+        moves[number] = Moves(copy.moves)
+        made = [copy.image, *(getattr(copy, part) for part in parts)]
+        return [*made, _packed(moves[number].nodes)] if sample.follows else made
+
+    image = sample.image
+    parts = [part for part in _PARTS if getattr(sample, part) is not None]
+    made = _select(index, [functools.partial(branch, number) for number in range(len(lists))])
+    sample.image = made[0]
+    sample.set_size(None)
+    for part, value in zip(parts, made[1:], strict=False):
+        setattr(sample, part, value)
+    if any(moves.values()):
+
+        def follow(part: Any, index: list[float], packed: list[float]) -> None:
+            for function, values in moves[int(index[0])].steps(_unpacked(packed)):
+                function(part, *(values or ()))
+
+        sample.follow(follow, index, made[-1])
+
+
+def _after(name: str, sample: Sample, image: Any, transforms: Sequence[Transform]) -> Sample:
+    """Returns a copy of a sample on which transforms were recorded."""
+    copy = Sample(image, sample.kind, sample.dtype, channels=sample.channels)
+    copy.follows, copy.wraps = sample.follows, sample.wraps
     for part in _PARTS:
         setattr(copy, part, getattr(sample, part))
     for transform in transforms:
         transform.record(copy)
-    if copy.kind != sample.kind or copy.dtype != sample.dtype:
+    names = ", ".join(type(transform).__name__ for transform in transforms)
+    if any(values is None for _, values in copy.moves):
+        raise _make(UnsupportedError, f"{name}: {names} would change the boxes of some images only")
+    if any(getattr(copy, fact) != getattr(sample, fact) for fact in _FACTS):
         raise _make(
             UnsupportedError,
-            f"{name}: {', '.join(type(t).__name__ for t in transforms)} would change the type of "
-            "some images only",
+            f"{name}: {names} would change the type or the channels of some images only",
         )
-    parts = [getattr(copy, part) for part in _PARTS]
-    return [copy.image, *(part for part in parts if part is not None)]
+    return copy
 
 
-def _set(sample: Sample, values: list[Any]) -> None:
-    """Takes the values that _branch() or a choice of them returned."""
-    sample.image = values[0]
-    sample.set_size(None)
-    parts = [part for part in _PARTS if getattr(sample, part) is not None]
-    for part, value in zip(parts, values[1:], strict=True):
-        setattr(sample, part, value)
+def _packed(nodes: Sequence[DataNode]) -> DataNode:
+    """Returns one node with the values of others, which may differ between branches."""
+    pieces: list[Any] = []
+    for node in nodes:
+        flat: Any = fn.reshape(fn.cast(node, dtype=types.FLOAT), shape=[-1])
+        pieces += [flat.shape(dtype=types.FLOAT), flat]
+    packed = fn.cat(*pieces, axis=0) if pieces else _constant([0.0], np.float32)
+    assert isinstance(packed, DataNode)
+    return packed
+
+
+def _unpacked(packed: list[float]) -> list[list[float]]:
+    """Returns the values of the nodes that _packed() got."""
+    found, begin = [], 0
+    while begin < len(packed):
+        end = begin + 1 + int(packed[begin])
+        found.append(packed[begin + 1 : end])
+        begin = end
+    return found
 
 
 def _select(index: DataNode, branches: Sequence[Callable[[], list[Any]]], first: int = 0) -> Any:
@@ -91,10 +135,6 @@ class _Choosing(Transform):
             return super().__call__(*inputs)
         return apply_in_turn(self._draw_transforms(), inputs)
 
-    def decode(self, data: Any, is_upright: bool = False) -> Any:
-        """See Transform."""
-        return self(_DECODE.decode(data, is_upright))
-
     def _draw_transforms(self) -> list[Transform]:
         raise NotImplementedError
 
@@ -122,15 +162,9 @@ class RandomApply(_Choosing):
             for transform in self.transforms:
                 transform.record(sample)
             return
-        image = sample.image
-        choice = Choice(fn.random.coin_flip(probability=self.p, dtype=types.BOOL))
-        _set(
-            sample,
-            choice.lazily(
-                lambda: _branch("RandomApply", sample, image, self.transforms),
-                lambda: _branch("RandomApply", sample, image, []),
-            ),
-        )
+        index = fn.random.coin_flip(probability=self.p)
+        assert isinstance(index, DataNode)
+        _record_one_of("RandomApply", sample, index, [[], self.transforms])
 
 
 class RandomChoice(_Choosing):
@@ -161,14 +195,10 @@ class RandomChoice(_Choosing):
 
     def record(self, sample: Sample) -> None:
         """See Transform."""
-        image = sample.image
-        count = len(self.transforms)
-        index = fn.random.choice(_constant(np.arange(count), np.int32), p=self.p)
-
-        def branch(transform: Transform) -> Callable[[], list[Any]]:
-            return lambda: _branch("RandomChoice", sample, image, [transform])
-
-        _set(sample, _select(index, [branch(transform) for transform in self.transforms]))
+        numbers = _constant(np.arange(len(self.transforms)), np.int32)
+        index = fn.random.choice(numbers, p=self.p)
+        assert isinstance(index, DataNode)
+        _record_one_of("RandomChoice", sample, index, [[one] for one in self.transforms])
 
 
 class RandomOrder(_Choosing):
@@ -196,12 +226,7 @@ class RandomOrder(_Choosing):
         orders = list(itertools.permutations(range(count)))
         order = fn.random.choice(_constant(orders, np.int32))
         for place in range(count):
-            image = sample.image
-
-            def branch(transform: Transform, image: Any = image) -> Callable[[], list[Any]]:
-                return lambda: _branch("RandomOrder", sample, image, [transform])
-
-            _set(sample, _select(order[place], [branch(t) for t in self.transforms]))
+            _record_one_of("RandomOrder", sample, order[place], [[t] for t in self.transforms])
 
 
 def _unsupported(function: Any) -> Exception:

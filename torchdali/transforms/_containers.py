@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import itertools
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +13,6 @@ from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError,
 from torchdali.transforms._recognize import equivalent
 from torchdali.transforms._sample import Sample
 from torchdali.transforms._transform import Transform
-from torchdali.transforms._values import ToPureTensor
 
 __all__ = ["Compose"]
 
@@ -59,25 +60,40 @@ class Compose(Transform):
 
     def __call__(self, *inputs: Any) -> Any:
         """See Transform. What cannot be recorded together is called one after the other."""
-        is_recorded = any(isinstance(value, DataNode) for value in inputs)
-        if is_recorded or not self.chooses:
-            try:
-                return super().__call__(*inputs)
-            except UnsupportedError:
-                if is_recorded:
-                    raise
-        return apply_in_turn(self.transforms, inputs)
+        if any(isinstance(value, DataNode) for value in inputs):
+            return super().__call__(*inputs)
+        if self.chooses:
+            return apply_in_turn(self._groups(), inputs)
+        try:
+            return super().__call__(*inputs)
+        except UnsupportedError:
+            return apply_in_turn(self.transforms, inputs)
 
-    def decode(self, data: Any, is_upright: bool = False) -> Any:
+    def decode(self, data: Any, is_upright: bool = False, *others: Any) -> Any:
         """See Transform."""
         if not self.chooses:
-            return super().decode(data, is_upright)
-        # The engine does what comes before the first choice.
-        count = [transform.chooses for transform in self.transforms].index(True)
-        first = Compose(self.transforms[:count]) if count else ToPureTensor()
-        return apply_in_turn(self.transforms[count:], (first.decode(data, is_upright),))
+            return super().decode(data, is_upright, *others)
+        first, *rest = self._groups()
+        made = first.decode(data, is_upright, *others)
+        return apply_in_turn(rest, made if others else (made,)) if rest else made
+
+    def _groups(self) -> list[Transform]:
+        """Returns transforms that do the same. Neighbors that are recorded together are one."""
+        known = _groups.get(self)
+        if known is None or known[0] != self.transforms:
+            grouped: list[Transform] = []
+            for chooses, members in itertools.groupby(self.transforms, lambda t: t.chooses):
+                together = list(members)
+                grouped += together if chooses or len(together) == 1 else [Compose(together)]
+            known = _groups[self] = (list(self.transforms), grouped)
+        return known[1]
 
     def record(self, sample: Sample) -> None:
         """See Transform."""
         for transform in self.transforms:
             transform.record(sample)
+
+
+# For each Compose, its transforms and what _groups() has made of them.
+_Groups = tuple[list[Transform], list[Transform]]
+_groups: weakref.WeakKeyDictionary[Compose, _Groups] = weakref.WeakKeyDictionary()

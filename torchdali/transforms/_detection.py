@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transforms for detection that run at once only: the number of boxes or draws is not known."""
+"""Transforms that work on boxes. They are written in torch; no operators are recorded."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,16 +12,21 @@ import torch
 
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
-from torchdali.transforms._annotations import Annotation, Boxes, annotation, kind_of, wrapped
-from torchdali.transforms._eager import find_image, leaves_of, replaced
+from torchdali.transforms._annotations import Annotation, Boxes
+from torchdali.transforms._eager import find_image
+from torchdali.transforms._follow import annotations_of, leaves_of, replaced
 from torchdali.transforms._sample import Sample
+from torchdali.transforms._tensor_classes import kind_of, wrapped
 from torchdali.transforms._transform import Transform
 
-__all__ = ["RandomIoUCrop", "SanitizeBoundingBoxes"]
+__all__ = ["EagerTransform", "RandomIoUCrop", "SanitizeBoundingBoxes"]
 
 
-class _EagerTransform(Transform):
-    """A transform that no pipeline records."""
+_Array = np.ndarray[Any, Any]
+
+
+class EagerTransform(Transform):
+    """A transform that runs in torch."""
 
     @property
     def chooses(self) -> bool:
@@ -33,20 +39,20 @@ class _EagerTransform(Transform):
             return super().__call__(*inputs)
         return self._run(inputs if len(inputs) > 1 else inputs[0])
 
-    def decode(self, data: Any, is_upright: bool = False) -> Any:
-        """See Transform."""
-        del data, is_upright
-        raise _make(ArgumentTypeError, f"{type(self).__name__}: a file has no boxes")
-
     def record(self, sample: Sample) -> None:
         """See Transform."""
         del sample
         raise _make(
-            UnsupportedError, f"{type(self).__name__}: it runs on tensors only, not in pipelines"
+            UnsupportedError,
+            f"{type(self).__name__}: it works on boxes in Python, not in pipelines",
         )
 
     def _run(self, given: Any) -> Any:
         raise NotImplementedError
+
+
+class _OfBoxes(EagerTransform):
+    works_on_boxes = True
 
 
 def _annotations(name: str, leaves: Sequence[Any]) -> tuple[dict[int, Annotation], Boxes]:
@@ -55,14 +61,14 @@ def _annotations(name: str, leaves: Sequence[Any]) -> tuple[dict[int, Annotation
     Raises:
         ArgumentTypeError: there are no boxes.
     """
-    parts = {id(leaf): part for leaf in leaves if (part := annotation(leaf)) is not None}
+    parts = annotations_of(leaves)
     for part in parts.values():
         if isinstance(part, Boxes):
             return parts, part
     raise _make(ArgumentTypeError, f"{name}: there are no BoundingBoxes among the inputs")
 
 
-class RandomIoUCrop(_EagerTransform):
+class RandomIoUCrop(_OfBoxes):
     """Crops a random window that overlaps some box enough; boxes outside become 0.
 
     `SanitizeBoundingBoxes` removes these boxes. Draws from torch's global generator what
@@ -111,12 +117,7 @@ class RandomIoUCrop(_EagerTransform):
         leaves = list(leaves_of(given))
         parts, boxes = _annotations("RandomIoUCrop", leaves)
         image = find_image("RandomIoUCrop", leaves)
-        if isinstance(image, torch.Tensor):
-            size = (int(image.shape[-2]), int(image.shape[-1]))
-        elif isinstance(image, np.ndarray):
-            size = (image.shape[0], image.shape[1])
-        else:
-            size = (image.height, image.width)
+        size = size_of(image)
         if any(part.canvas != size for part in parts.values()):
             raise _make(
                 ArgumentError,
@@ -133,7 +134,7 @@ class RandomIoUCrop(_EagerTransform):
         if drawn is None:
             return given
         (top, left, height, width), is_inside = drawn
-        made = {id(image): _cropped(image, top, left, height, width)}
+        made = {id(image): cropped(image, top, left, height, width)}
         for key, part in parts.items():
             part.crop(top, left, height, width)
             if isinstance(part, Boxes):
@@ -146,42 +147,56 @@ class RandomIoUCrop(_EagerTransform):
         self, size: tuple[int, int], edges: torch.Tensor
     ) -> tuple[tuple[int, int, int, int], torch.Tensor] | None:
         """Returns a window, and which boxes have their center in it; None: no window."""
-        height, width = size
+        height, width = (np.float32(extent) for extent in size)
         low, extent = self.min_scale, self.max_scale - self.min_scale
-        centers = 0.5 * (edges[..., :2] + edges[..., 2:])
+        boxes = edges.numpy()  # operations on a few numbers take less time than in torch
+        centers = 0.5 * (boxes[..., :2] + boxes[..., 2:])
         while True:
             option = self.sampler_options[int(torch.randint(len(self.sampler_options), (1,)))]
             if option >= 1.0:
                 return None
             for _ in range(self.trials):
-                parts = low + extent * torch.rand(2)
+                parts = (low + extent * torch.rand(2)).numpy()
                 new_width, new_height = int(width * parts[0]), int(height * parts[1])
                 if not new_height or not (
                     self.min_aspect_ratio <= new_width / new_height <= self.max_aspect_ratio
                 ):
                     continue
-                places = torch.rand(2)
-                left = int((width - new_width) * places[0])
-                top = int((height - new_height) * places[1])
+                places = torch.rand(2).numpy()
+                left = int((width - np.float32(new_width)) * places[0])
+                top = int((height - np.float32(new_height)) * places[1])
                 if not new_width:
                     continue
-                first = torch.tensor([left, top], dtype=edges.dtype)
-                last = torch.tensor([left + new_width, top + new_height], dtype=edges.dtype)
+                first = np.array([left, top], boxes.dtype)
+                last = first + np.array([new_width, new_height], boxes.dtype)
                 is_inside = ((first < centers) & (centers < last)).all(-1)
                 if not is_inside.any():
                     continue
-                if _overlaps(edges[is_inside], first, last).max() >= option:
-                    return (top, left, new_height, new_width), is_inside
+                if _overlaps(boxes[is_inside], first, last).max() >= option:
+                    return (top, left, new_height, new_width), torch.from_numpy(is_inside)
 
 
-def _overlaps(edges: torch.Tensor, first: torch.Tensor, last: torch.Tensor) -> torch.Tensor:
+def _overlaps(boxes: _Array, first: _Array, last: _Array) -> _Array:
     """Returns the intersections of boxes and a window over their unions."""
-    low, high = torch.maximum(edges[:, :2], first), torch.minimum(edges[:, 2:], last)
-    common = (high - low).clamp(min=0).prod(-1)
-    return common / ((edges[:, 2:] - edges[:, :2]).prod(-1) + (last - first).prod() - common)
+    low, high = np.maximum(boxes[:, :2], first), np.minimum(boxes[:, 2:], last)
+    common = (high - low).clip(min=0).prod(-1)
+    shares: _Array = common / (
+        (boxes[:, 2:] - boxes[:, :2]).prod(-1) + (last - first).prod() - common
+    )
+    return shares
 
 
-def _cropped(image: Any, top: int, left: int, height: int, width: int) -> Any:
+def size_of(image: Any) -> tuple[int, int]:
+    """Returns height and width of a tensor, an array or a Pillow image."""
+    if isinstance(image, torch.Tensor):
+        return int(image.shape[-2]), int(image.shape[-1])
+    if isinstance(image, np.ndarray):
+        return image.shape[0], image.shape[1]
+    return image.height, image.width
+
+
+def cropped(image: Any, top: int, left: int, height: int, width: int) -> Any:
+    """Returns a window of a tensor, an array or a Pillow image."""
     bottom, right = top + height, left + width
     if isinstance(image, np.ndarray):
         return image[top:bottom, left:right]
@@ -191,7 +206,7 @@ def _cropped(image: Any, top: int, left: int, height: int, width: int) -> Any:
     return wrapped(made, image) if kind_of(image) else made
 
 
-class SanitizeBoundingBoxes(_EagerTransform):
+class SanitizeBoundingBoxes(_OfBoxes):
     """Removes boxes that are too small or beyond the image, and their labels and masks.
 
     Args:
@@ -214,17 +229,19 @@ class SanitizeBoundingBoxes(_EagerTransform):
                     ArgumentError,
                     f"SanitizeBoundingBoxes: `{name}` is {value}, expected at least 1",
                 )
-        if not (labels_getter in ("default", None) or callable(labels_getter)):
-            raise _make(
-                ArgumentError,
-                f"SanitizeBoundingBoxes: `labels_getter` is {labels_getter!r}, expected 'default', "
-                "a function or None",
-            )
+        check_labels_getter("SanitizeBoundingBoxes", labels_getter)
         self.min_size, self.min_area, self.labels_getter = min_size, min_area, labels_getter
+
+    def record(self, sample: Sample) -> None:
+        """See Transform. Nothing but boxes, labels and masks changes."""
+        if not sample.follows:
+            super().record(sample)
+        # What is kept with a transform does not refer to it.
+        sample.follow_together(copy.copy(self)._run)
 
     def _run(self, given: Any) -> Any:
         leaves = list(leaves_of(given))
-        labels = self._labels(given)
+        labels = labels_of("SanitizeBoundingBoxes", self.labels_getter, given)
         parts, boxes = _annotations("SanitizeBoundingBoxes", leaves)
         for label in labels:
             if len(label) != len(boxes.data):
@@ -255,45 +272,61 @@ class SanitizeBoundingBoxes(_EagerTransform):
         valid: torch.Tensor = is_large & is_within
         return valid
 
-    def _labels(self, given: Any) -> tuple[torch.Tensor, ...]:
-        """Returns the tensors with an entry for each box.
 
-        Raises:
-            ArgumentError: there is none where one is expected, or it is no tensor.
-        """
-        labels = given
-        if callable(self.labels_getter):
-            labels = self.labels_getter(given)
-        elif self.labels_getter is None:
-            labels = None
-        else:
-            labels = _default_labels(given)
-        if labels is None:
-            return ()
-        found = (labels,) if isinstance(labels, torch.Tensor) else labels
-        if not isinstance(found, (tuple, list)) or not all(
-            isinstance(label, torch.Tensor) for label in found
-        ):
-            raise _make(
-                ArgumentError,
-                f"SanitizeBoundingBoxes: the labels are a {type(labels).__name__}, expected a "
-                "tensor, a sequence of tensors or None",
-            )
-        return tuple(found)
+def labels_of(name: str, getter: Any, given: Any) -> tuple[torch.Tensor, ...]:
+    """Returns the tensors with an entry for each box or point.
+
+    Args:
+        name: of the transform.
+        getter: its `labels_getter`.
+        given: the inputs.
+
+    Raises:
+        ArgumentError: there is none where one is expected, or it is no tensor.
+    """
+    if callable(getter):
+        labels = getter(given)
+    else:
+        labels = None if getter is None else _default_labels(name, given)
+    if labels is None:
+        return ()
+    found = (labels,) if isinstance(labels, torch.Tensor) else labels
+    if not isinstance(found, (tuple, list)) or not all(
+        isinstance(label, torch.Tensor) for label in found
+    ):
+        raise _make(
+            ArgumentError,
+            f"{name}: the labels are a {type(labels).__name__}, expected a tensor, a sequence of "
+            "tensors or None",
+        )
+    return tuple(found)
 
 
-def _default_labels(given: Any) -> Any:
+def check_labels_getter(name: str, getter: Any) -> None:
+    """Checks a `labels_getter`.
+
+    Raises:
+        ArgumentError: torchvision would refuse it.
+    """
+    if not (getter in ("default", None) or callable(getter)):
+        raise _make(
+            ArgumentError,
+            f"{name}: `labels_getter` is {getter!r}, expected 'default', a function or None",
+        )
+
+
+def _default_labels(name: str, given: Any) -> Any:
     if isinstance(given, (tuple, list)) and len(given) > 1:
         given = given[1]
     if isinstance(given, torch.Tensor) and not kind_of(given):
         return given
-    names = [str(name) for name in given] if isinstance(given, Mapping) else []
-    exact = [name for name in names if name.lower() == "labels"]
-    found = exact or [name for name in names if "label" in name.lower()]
+    keys = [str(key) for key in given] if isinstance(given, Mapping) else []
+    exact = [key for key in keys if key.lower() == "labels"]
+    found = exact or [key for key in keys if "label" in key.lower()]
     if not found:
         raise _make(
             ArgumentError,
-            "SanitizeBoundingBoxes: the inputs have no entry for labels",
+            f"{name}: the inputs have no entry for labels",
             fix="pass a function, or None if there are no labels, as `labels_getter`",
         )
     return given[found[0]]

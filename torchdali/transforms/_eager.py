@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import importlib
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,16 +18,12 @@ from torchdali._eager.program import Program, derive_seeds, draw_seed, placehold
 from torchdali.data_node import DataNode, OpNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
 from torchdali.pipeline._compile import reachable
-from torchdali.transforms._annotations import (
-    Annotation,
-    annotation,
-    as_image,
-    kind_of,
-    wrapped,
-)
-from torchdali.transforms._sample import Sample
+from torchdali.transforms._annotations import follows_images
+from torchdali.transforms._follow import Follower, check_alone, is_pil, leaves_of, replaced
+from torchdali.transforms._sample import Sample, size_in_file
+from torchdali.transforms._tensor_classes import as_image, kind_of, wrapped
 
-__all__ = ["find_image", "leaves_of", "replaced", "run", "run_on_file"]
+__all__ = ["find_image", "run", "run_on_file"]
 
 
 @dataclass(frozen=True)
@@ -38,14 +34,19 @@ class _Traced:
         program: of the recorded operators; None: the image is returned as it is.
         kind: of the result.
         layout: of the images that it takes.
-        sample: the recorded sample: how boxes, masks and key points follow.
+        wraps: see Sample.
+        follower: of boxes, masks and key points.
     """
 
     program: Program | None
     kind: Literal["pil", "tensor"]
     layout: Literal["CHW", "HWC"]
-    sample: Sample
+    wraps: bool
+    follower: Follower
 
+
+# Of Pillow images; arrays of bytes become images of the same modes again.
+_MODES = ("L", "LA", "RGB", "RGBA")
 
 # For each transform, what it has recorded, by its arguments and the kind of the image.
 _traced: weakref.WeakKeyDictionary[Any, dict[Any, _Traced]] = weakref.WeakKeyDictionary()
@@ -69,14 +70,14 @@ def run(transform: Any, record: Callable[[Sample], None], inputs: tuple[Any, ...
     """
     name = type(transform).__name__
     given = inputs if len(inputs) > 1 else inputs[0]
-    if type(given) is torch.Tensor or _is_pil(given):
-        return _run_on_image(transform, record, given, ())
+    if type(given) is torch.Tensor or is_pil(given):
+        return _run_on_image(transform, record, given)[0]
     leaves = list(leaves_of(given))
-    parts = {id(leaf): part for leaf in leaves if (part := annotation(leaf)) is not None}
-    image = find_image(name, leaves)
-    made = {id(image): _run_on_image(transform, record, image, list(parts.values()))}
-    made.update((key, part.result()) for key, part in parts.items())
-    return replaced(given, made)
+    image, follows = find_image(name, leaves), any(map(follows_images, leaves))
+    made, traced, drawn, size = _run_on_image(transform, record, image, follows)
+    if not follows:
+        return replaced(given, {id(image): made})
+    return traced.follower.follow(given, image, made, drawn, size)
 
 
 def find_image(name: str, leaves: Sequence[Any]) -> Any:
@@ -86,51 +87,20 @@ def find_image(name: str, leaves: Sequence[Any]) -> Any:
         ArgumentTypeError: there is none.
         UnsupportedError: there are several, or videos.
     """
-    kinds = [kind_of(leaf) for leaf in leaves]
-    if "Video" in kinds:
-        raise _make(UnsupportedError, f"{name}: Video is not implemented for tensors")
-    pairs = list(zip(leaves, kinds, strict=True))
-    found = [leaf for leaf, kind in pairs if kind == "Image" or _is_pil(leaf)]
-    if len(found) > 1:
-        raise _make(
-            UnsupportedError,
-            f"{name}: {len(found)} images in one call are not implemented",
-            fix="call the transform for each image",
-        )
+    found = check_alone(name, leaves)
     plain = (torch.Tensor, np.ndarray)
-    found = found or [leaf for leaf, kind in pairs if not kind and isinstance(leaf, plain)]
+    found = found or [leaf for leaf in leaves if isinstance(leaf, plain) and not kind_of(leaf)]
     if not found:
         raise _make(ArgumentTypeError, f"{name}: there is no image among the inputs")
     return found[0]
 
 
-def leaves_of(value: Any) -> Iterator[Any]:
-    """Yields what is in tuples, lists and dicts."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, (tuple, list)):
-        for member in value:
-            yield from leaves_of(member)
-    else:
-        yield value
-
-
-def replaced(value: Any, made: dict[int, Any]) -> Any:
-    """Returns a structure in which objects are replaced, by their id()."""
-    if isinstance(value, dict):
-        return {key: replaced(member, made) for key, member in value.items()}
-    if isinstance(value, (tuple, list)):
-        members = [replaced(member, made) for member in value]
-        return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
-    return made.get(id(value), value)
-
-
-def _is_pil(value: Any) -> bool:
-    return hasattr(value, "getbands") and hasattr(value, "mode")
-
-
 def run_on_file(
-    transform: Any, record: Callable[[Sample], None], data: Any, is_upright: bool = False
+    transform: Any,
+    record: Callable[[Sample], None],
+    data: Any,
+    is_upright: bool = False,
+    others: tuple[Any, ...] = (),
 ) -> Any:
     """Returns what a transform makes of the RGB image in a file, which is decoded as Pillow does.
 
@@ -139,37 +109,53 @@ def run_on_file(
         record: its method.
         data: the bytes of the file.
         is_upright: turn the image as its EXIF data say.
+        others: what may follow the image. If there are any, the result is a tuple with them.
 
     Raises:
         TorchdaliError: the file cannot be decoded.
     """
     node = placeholder("file")
-    key = transform.key(), "file", is_upright
+    follows = any(map(follows_images, leaves_of(others)))
+    key = transform.key(), "file", is_upright, follows
     known = _traced.setdefault(transform, {})
     if key not in known:
         decoded = fn.decoders.image(node, adjust_orientation=is_upright)
         assert isinstance(decoded, DataNode)
-        sample = Sample(decoded)
+        size = size_in_file(node, is_upright)
+        sample = Sample(decoded, size=size)
+        sample.follows = follows
         record(sample)
-        program = Program([node], [sample.result()])
-        known[key] = _Traced(program, sample.kind, "HWC", sample)
-    return _result(known[key], values.sample(data)[0], "")[0]
+        follower = Follower(type(transform).__name__, sample, size)
+        program = Program([node], [sample.result(), *follower.nodes])
+        known[key] = _Traced(program, sample.kind, "HWC", sample.wraps, follower)
+    traced = known[key]
+    made, drawn = _result(traced, values.sample(data)[0], "")
+    if not others:
+        return made
+    if traced.wraps:
+        made = as_image(made)
+    return traced.follower.follow((made, *others), made, made, drawn)
 
 
 def _run_on_image(
-    transform: Any, record: Callable[[Sample], None], image: Any, parts: Sequence[Annotation]
-) -> Any:
-    """Returns what a transform makes of an image; moves what follows it."""
+    transform: Any, record: Callable[[Sample], None], image: Any, follows: bool = False
+) -> tuple[Any, _Traced, list[torch.Tensor], tuple[int, ...]]:
+    """Returns what a transform makes of an image, what it has drawn, and the size before it."""
     name = type(transform).__name__
-    follows = bool(parts)
-    if _is_pil(image):
+    if is_pil(image):
+        if image.mode not in _MODES:
+            raise _make(
+                UnsupportedError,
+                f"{name}: Pillow images of mode {image.mode} are not implemented",
+                fix='pass image.convert("RGB"), or put RGB() before it',
+            )
         # An image that stays as it is, is not converted.
-        traced = _trace(transform, record, "pil", torch.uint8, len(image.getbands()), follows)
+        bands = len(image.getbands())
+        traced = _trace(transform, record, "pil", torch.uint8, bands, follows, False)
         if traced.program is None and traced.kind == "pil":
-            _move(name, traced, parts, (image.height, image.width), [])
-            return image
+            return image, traced, [], (image.height, image.width)
     tensor, _ = values.sample(image)
-    kind: Literal["pil", "tensor"] = "pil" if _is_pil(image) else "tensor"
+    kind: Literal["pil", "tensor"] = "pil" if is_pil(image) else "tensor"
     if isinstance(image, torch.Tensor):
         if tensor.dim() != 3:
             raise _make(
@@ -184,9 +170,9 @@ def _run_on_image(
         raise _make(UnsupportedError, f"{name}: images of {tensor.dtype} are not implemented")
     is_chw = isinstance(image, torch.Tensor)
     channels = tensor.shape[0 if is_chw else 2]
-    gpu = devices.gpu_of(tensor)
-    traced = _trace(transform, record, kind, tensor.dtype, channels, follows, gpu >= 0)
-    height_and_width = tensor.shape[1:] if is_chw else tensor.shape[:2]
+    wraps, gpu = kind_of(image) == "Image", devices.gpu_of(tensor)
+    traced = _trace(transform, record, kind, tensor.dtype, channels, follows, wraps, gpu >= 0)
+    size = tuple(tensor.shape[1:] if is_chw else tensor.shape[:2])
     drawn: list[torch.Tensor] = []
     if traced.program is None:
         made = tensor if is_chw else tensor.permute(2, 0, 1)
@@ -194,43 +180,18 @@ def _run_on_image(
         if is_chw and traced.layout == "HWC":
             tensor = tensor.permute(1, 2, 0)
         made, drawn = _result(traced, tensor, traced.layout, gpu)
-    if parts:
-        _move(name, traced, parts, tuple(height_and_width), drawn)
-    elif type(image) is torch.Tensor:
-        return made
-    return _as_given(image, made, traced, parts)
+    return _as_given(image, made, traced, follows), traced, drawn, size
 
 
-def _as_given(image: Any, made: Any, traced: _Traced, parts: Sequence[Annotation]) -> Any:
+def _as_given(image: Any, made: Any, traced: _Traced, follows: bool) -> Any:
     """Returns the result as a tensor of torchvision's class, where torchvision would."""
     if traced.kind == "pil":
         return made
     if kind_of(image) == "Image":
-        return made if traced.sample.wraps is False else wrapped(made, image)
+        return wrapped(made, image) if traced.wraps else made
     # Without boxes, what ToImage makes is used as a tensor. With them, their next transform has to
     # know the image among other tensors.
-    return as_image(made) if parts and traced.sample.wraps else made
-
-
-def _move(
-    name: str,
-    traced: _Traced,
-    parts: Sequence[Annotation],
-    size: tuple[int, ...],
-    drawn: Sequence[torch.Tensor],
-) -> None:
-    """Has boxes, masks and key points follow the image."""
-    if traced.sample.needs_one_size and any(part.canvas != size for part in parts):
-        raise _make(
-            ArgumentError,
-            f"{name}: found several sizes: an image of {size}, and boxes, masks or key points of "
-            + ", ".join(str(part.canvas) for part in parts),
-        )
-    numbers = iter([value.reshape(-1).tolist() for value in drawn])
-    for function, given in traced.sample.moves:
-        taken = [next(numbers) if isinstance(value, DataNode) else value for value in given]
-        for part in parts:
-            function(part, *taken)
+    return as_image(made) if follows and traced.wraps else made
 
 
 def _result(
@@ -258,25 +219,28 @@ def _trace(
     dtype: torch.dtype,
     channels: int,
     follows: bool,
+    wraps: bool,
     on_gpu: bool = False,
 ) -> _Traced:
     known = _traced.setdefault(transform, {})
-    key = transform.key(), kind, dtype, channels, follows, on_gpu
+    key = transform.key(), kind, dtype, channels, follows, wraps, on_gpu
     if key not in known:
         # Tensors are not copied to the other layout, if the operators read theirs.
         layouts: list[Literal["CHW", "HWC"]] = ["CHW"] if kind == "tensor" else []
         for layout in [*layouts, "HWC"]:
+            node = placeholder("image", on_gpu)
+            sample = Sample(node, kind, dtype, channels=channels, layout=layout)
+            sample.follows, sample.wraps = follows, wraps
+            name = type(transform).__name__
             try:
-                known[key], reads = _traced_in(
-                    layout, record, kind, dtype, channels, follows, on_gpu
-                )
+                record(sample)
+                known[key], reads = _compiled(name, sample, node, kind)
             except (ArgumentError, UnsupportedError) as error:
                 if not on_gpu or error.operator is None:
                     raise
                 raise _make(
                     UnsupportedError,
-                    f"{type(transform).__name__}: {error.operator} cannot run on the GPU in this "
-                    "version",
+                    f"{name}: {error.operator} cannot run on the GPU in this version",
                     fix="pass image.cpu(), and move the result with .cuda()",
                 ) from error
             if reads:
@@ -284,29 +248,17 @@ def _trace(
     return known[key]
 
 
-def _traced_in(
-    layout: Any,
-    record: Callable[[Sample], None],
-    kind: Any,
-    dtype: torch.dtype,
-    channels: int,
-    follows: bool,
-    on_gpu: bool,
-) -> tuple[_Traced, bool]:
-    """Returns what is recorded for images of a layout, and whether all operators read it."""
-    node = placeholder("image", on_gpu)
-    sample = Sample(node, kind, dtype, channels=channels, layout=layout)
-    sample.follows = follows
-    record(sample)
+def _compiled(name: str, sample: Sample, node: DataNode, kind: str) -> tuple[_Traced, bool]:
+    """Returns what was recorded for images like `node`, and whether all operators read them."""
+    follower, layout = Follower(name, sample), sample.layout
     # Of a Pillow image that becomes a tensor, values are copied.
     if sample.is_untouched(node) and sample.kind == kind:
-        return _Traced(None, sample.kind, layout, sample), True
+        return _Traced(None, sample.kind, layout, sample.wraps, follower), True
     made = sample.result()
     assert made.source is not None
     reads = all(_reads(node, layout) for node in reachable([made.source]))
-    drawn = [v for _, given in sample.moves for v in given if isinstance(v, DataNode)]
-    program = Program([node], [made, *drawn])
-    return _Traced(program, sample.kind, layout, sample), reads
+    program = Program([node], [made, *follower.nodes])
+    return _Traced(program, sample.kind, layout, sample.wraps, follower), reads
 
 
 def _reads(node: OpNode, layout: str) -> bool:

@@ -17,6 +17,7 @@ from torchdali.transforms._arguments import (
 )
 from torchdali.transforms._sample import Sample
 from torchdali.transforms._transform import RandomTransform, Transform
+from torchdali.transforms._warps import image_alone
 
 __all__ = [
     "CenterCrop",
@@ -40,22 +41,16 @@ class RandomHorizontalFlip(RandomTransform):
         """See Transform."""
         if self.p == 0:
             return
+        image_alone(type(self).__name__, sample)
         axes: dict[str, Any] = {"horizontal": 0, "vertical": 0}
         drawn = axes[self._axis] = self.draw()
 
         def flip(node: DataNode) -> Any:
             return fn.flip(node, **axes)
 
-        if sample.has_more:
-            self._flip_more(sample, drawn, flip)
         axis = 0 if self._axis == "horizontal" else 1
         sample.follow(lambda part, drawn: part.flip(axis) if _number(drawn) else None, drawn)
         sample.move_pixels(flip)
-
-    def _flip_more(self, sample: Sample, drawn: Any, flip: Any) -> None:
-        del drawn, flip
-        if sample.boxes is not None or sample.keypoints is not None or sample.masks is not None:
-            raise _make(UnsupportedError, f"{type(self).__name__}: boxes are not implemented")
 
 
 class RandomVerticalFlip(RandomHorizontalFlip):
@@ -111,12 +106,11 @@ class Resize(Transform):
 
     def record(self, sample: Sample) -> None:
         """See Transform."""
-        if sample.has_more:
-            raise _make(UnsupportedError, "Resize: boxes and masks are not implemented")
+        image_alone("Resize", sample)
         arguments = filter_arguments("Resize", self.interpolation, sample.kind, self.antialias)
-        mode = "nearest-exact" if self.interpolation == "nearest-exact" else "nearest"
+        mode = mask_mode(self.interpolation)
         size, longest = self.size, self.max_size
-        sample.follow(lambda part: part.resize(*_resized(part.canvas, size, longest), mode))
+        sample.follow(lambda part: part.resize(*resized_size(part.canvas, size, longest), mode))
         if self.size is not None and len(self.size) == 2:
             resized = fn.resize(sample.image, size=self.size, **arguments)
             sample.set_image(_node(resized), *self.size)
@@ -132,7 +126,12 @@ class Resize(Transform):
         sample.set_size(None)
 
 
-def _resized(
+def mask_mode(interpolation: str) -> str:
+    """Returns how masks are resized where images are resized with an interpolation."""
+    return "nearest-exact" if interpolation == "nearest-exact" else "nearest"
+
+
+def resized_size(
     canvas: tuple[int, int], size: list[int] | None, max_size: int | None
 ) -> tuple[int, int]:
     """Returns height and width of a resized image."""
@@ -162,8 +161,7 @@ class CenterCrop(Transform):
 
     def record(self, sample: Sample) -> None:
         """See Transform."""
-        if sample.has_more:
-            raise _make(UnsupportedError, "CenterCrop: boxes and masks are not implemented")
+        image_alone("CenterCrop", sample)
 
         def crop(node: DataNode) -> DataNode:
             return _node(
@@ -212,8 +210,7 @@ class RandomResizedCrop(Transform):
     def record(self, sample: Sample) -> None:
         """See Transform."""
         name = type(self).__name__
-        if sample.has_more:
-            raise _make(UnsupportedError, f"{name}: boxes and masks are not implemented")
+        image_alone(name, sample)
         arguments = self.filter_arguments(sample)
         if arguments["filter_edges"] != "cut":
             raise _make(UnsupportedError, f"{name}: antialias={self.antialias} of tensors")

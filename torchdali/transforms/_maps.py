@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-__all__ = ["Affine", "Perspective", "affine_grid", "perspective_grid", "sampled"]
+__all__ = ["Affine", "Displacement", "Perspective", "affine_grid", "perspective_grid", "sampled"]
 
 # From points [N, 2] to points [N, 2].
 PointMap = Callable[[torch.Tensor], torch.Tensor]
@@ -149,6 +149,51 @@ class Perspective:
             return (points @ matrix[:2].T) / (points @ matrix[2:].T)
 
         return move
+
+
+@dataclass(frozen=True)
+class Displacement:
+    """The map that takes each pixel from a position near it.
+
+    Attributes:
+        shifts: from the pixel to the position, along x and y, float32 [2, height, width].
+    """
+
+    shifts: torch.Tensor
+
+    def of_points(self, rounds_up: bool) -> PointMap:
+        """Returns the map of points in the image: of the nearest pixels, about the inverse.
+
+        Args:
+            rounds_up: whether a point belongs to the pixel after it, not to that before it.
+        """
+
+        def move(points: torch.Tensor) -> torch.Tensor:
+            x, y = (points.ceil() if rounds_up else points).long().T
+            height, width = self.shifts.shape[1:]
+            x, y = x.clamp(0, width - 1), y.clamp(0, height - 1)
+            size = torch.tensor([width, height], dtype=points.dtype)
+            moved = self._places(points.dtype)[y, x] - self._parts(points.dtype)[y, x]
+            return (moved + 1) * (0.5 * size) - 0.5
+
+        return move
+
+    def grid(self, dtype: torch.dtype) -> torch.Tensor:
+        """Returns the positions for grid_sample(): [H, W, 2]."""
+        return self._places(dtype) + self._parts(dtype)
+
+    def _places(self, dtype: torch.dtype) -> torch.Tensor:
+        """Returns the positions of the pixels, from -1 to 1."""
+        x, y = (
+            torch.linspace((1 - count) / count, (count - 1) / count, count, dtype=dtype)
+            for count in (self.shifts.shape[2], self.shifts.shape[1])
+        )
+        return torch.stack(torch.meshgrid(x, y, indexing="xy"), -1)
+
+    def _parts(self, dtype: torch.dtype) -> torch.Tensor:
+        """Returns the shifts as parts of half an extent."""
+        height, width = self.shifts.shape[1:]
+        return self.shifts.permute(1, 2, 0).to(dtype) * 2 / torch.tensor([width, height])
 
 
 def _with_ones(points: torch.Tensor) -> torch.Tensor:

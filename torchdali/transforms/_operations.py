@@ -15,7 +15,7 @@ from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError,
 from torchdali.transforms._arguments import interpolation_name
 from torchdali.transforms._sample import Sample
 
-__all__ = ["Operation", "augment", "fill_values", "image_only", "linear_or_nearest"]
+__all__ = ["Fill", "Operation", "augment", "fill_values", "image_only", "linear_or_nearest"]
 
 
 class Operation(enum.IntEnum):
@@ -40,6 +40,7 @@ class Operation(enum.IntEnum):
     GRAY = 16
     TRANSLATE_X_PART = 17
     TRANSLATE_Y_PART = 18
+    PERMUTE_CHANNELS = 19
 
 
 def augment(sample: Sample, operations: Any, magnitudes: Any, **arguments: Any) -> None:
@@ -98,12 +99,9 @@ def fill_values(name: str, fill: Any) -> list[float]:
 
     Raises:
         ArgumentTypeError: torchvision would refuse it.
-        UnsupportedError: it is a dict with a fill for each type.
     """
     if fill is None:
         return []
-    if isinstance(fill, dict):
-        raise _make(UnsupportedError, f"{name}: a dict in `fill` is not implemented")
     if isinstance(fill, (int, float)):
         return [float(fill)]
     if not isinstance(fill, (Sequence, torch.Tensor)) or isinstance(fill, str):
@@ -114,3 +112,47 @@ def fill_values(name: str, fill: Any) -> list[float]:
     if not values:
         raise _make(ArgumentError, f"{name}: `fill` is empty")
     return values
+
+
+class Fill:
+    """The `fill` of a transform: values for pixels outside, which may depend on the type of input.
+
+    Args:
+        name: of the transform.
+        fill: as of fill_values(); or a dict of such values for classes, and for "others".
+
+    Raises:
+        ArgumentTypeError: torchvision would refuse it.
+    """
+
+    def __init__(self, name: str, fill: Any) -> None:
+        given = fill if isinstance(fill, dict) else {"others": fill}
+        self._values = {
+            key if isinstance(key, str) else _package_and_name(key): fill_values(name, value)
+            for key, value in given.items()
+        }
+
+    def __repr__(self) -> str:
+        return f"Fill({self._values})"
+
+    def of_image(self, sample: Sample) -> list[float]:
+        """Returns the values for an image, of the class that torchvision would have; or none."""
+        if sample.kind == "pil":
+            return self._of("PIL Image")
+        if sample.wraps:
+            return self._of("torchvision Image")
+        # What ToImage() makes in a call is a plain tensor here.
+        return self._of("torch Tensor", self._values.get("torchvision Image", []))
+
+    @property
+    def of_masks(self) -> list[float]:
+        """The values for masks; or none."""
+        return self._of("torchvision Mask")
+
+    def _of(self, kind: str, otherwise: Sequence[float] = ()) -> list[float]:
+        return list(self._values.get(kind, self._values.get("others", otherwise)))
+
+
+def _package_and_name(kind: Any) -> str:
+    package = str(getattr(kind, "__module__", "")).partition(".")[0]
+    return f"{package} {getattr(kind, '__name__', kind)}"

@@ -9,7 +9,7 @@ from typing import Any
 from torchdali.errors import UnsupportedError, _make
 from torchdali.transforms._transform import Transform
 
-__all__ = ["equivalent", "parts"]
+__all__ = ["equivalent", "parts", "takes_targets"]
 
 _SEQUENTIAL = "torch.nn.modules.container.Sequential"
 _METHODS = ("__call__", "forward", "transform", "make_params", "get_params", "_get_params")
@@ -74,6 +74,31 @@ def parts(transform: Any) -> list[Any]:
         return [transform]
     members = transform if is_sequential else transform.transforms
     return [part for member in members for part in parts(member)]
+
+
+def takes_targets(transform: Any) -> bool:
+    """Returns whether calls with images and their targets are possible: not those of older classes.
+
+    Args:
+        transform: of torchvision.transforms.v2 or of this package; others may be among its members.
+    """
+    kind = type(transform)
+    is_v2 = kind.__module__.startswith("torchvision.transforms.v2.")
+    return (is_v2 or isinstance(transform, Transform)) and all(map(_may_take, _members(transform)))
+
+
+def _members(transform: Any) -> list[Any]:
+    members = getattr(transform, "transforms", None)
+    is_list = isinstance(members, (list, tuple)) or type(members).__name__ == "ModuleList"
+    return list(members) if is_list and members is not None else []
+
+
+def _may_take(transform: Any) -> bool:
+    kind = type(transform)
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    if name == _SEQUENTIAL or name.startswith(("torchvision.transforms.", "timm.")):
+        return takes_targets(transform)
+    return all(map(_may_take, _members(transform)))
 
 
 def _check_unchanged(transform: Any, name: str) -> None:

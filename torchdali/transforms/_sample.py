@@ -12,7 +12,7 @@ from torchdali import fn, types
 from torchdali.data_node import DataNode
 from torchdali.errors import UnsupportedError, _make
 
-__all__ = ["Sample"]
+__all__ = ["Sample", "check_dtype", "size_in_file"]
 
 Kind = Literal["pil", "tensor"]
 _LARGEST = {torch.uint8: 255.0, torch.float32: 1.0}
@@ -38,13 +38,15 @@ class Sample:
         kind, channels, layout: see above.
         dtype: of the values as torchvision has them.
         boxes: float32 [N, 4], (left, top, right, bottom) in pixels; None: there are none.
-        masks: uint8 [H, W, N], whose pixels follow those of the image.
+        masks: uint8 [H, W, N].
         keypoints: float32 [N, 2], (x, y) in pixels.
         labels: of the boxes, int64 [N].
-        follows: whether boxes, masks or key points of a call on tensors follow the image.
-        moves: how they do: (function, values) in turn; see `follow()`.
+        follows: whether torchvision's boxes, masks and key points, which are not in the graph,
+            follow the image.
+        moves: how they do: (function, values) in turn, see `follow()`; values are None of what
+            `follow_together()` got.
         needs_one_size: whether torchvision checks that they are of images of this size.
-        wraps: whether torchvision would have a tensor of its class Image here; None: as before.
+        wraps: whether torchvision would have a tensor of its class Image here.
     """
 
     def __init__(
@@ -68,9 +70,9 @@ class Sample:
         self.keypoints: DataNode | None = None
         self.labels: DataNode | None = None
         self.follows = False
-        self.moves: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
+        self.moves: list[tuple[Callable[..., Any], tuple[Any, ...] | None]] = []
         self.needs_one_size = False
-        self.wraps: bool | None = None
+        self.wraps = False
 
     @property
     def has_more(self) -> bool:
@@ -78,17 +80,25 @@ class Sample:
         return any(part is not None for part in (self.boxes, self.masks, self.keypoints))
 
     def follow(self, function: Callable[..., None], *values: Any, one_size: bool = False) -> None:
-        """Says how boxes, masks and key points of a call on tensors follow the image.
+        """Says how boxes, masks and key points that are not in the graph follow the image.
 
         Args:
             function: gets an `Annotation` and the values; moves it.
             *values: constants, and data nodes, in place of which the function gets lists of
-                numbers.
+                numbers; a flat tensor in place of more than 64 numbers.
             one_size: whether torchvision refuses boxes of an image of another size.
         """
         if self.follows:
             self.needs_one_size |= one_size
             self.moves.append((function, values))
+
+    def follow_together(self, function: Callable[[Any], Any]) -> None:
+        """The same for a function that gets the image with all that follows it, and returns them.
+
+        The image among them may be the one after later transforms.
+        """
+        if self.follows:
+            self.moves.append((function, None))
 
     @property
     def largest(self) -> float:
@@ -203,9 +213,30 @@ class Sample:
 
     def result(self) -> DataNode:
         """Returns the image as torchvision returns it: "HWC" of a Pillow image, else "CHW"."""
-        if self.kind == "pil" or (self._is_plain and self.layout == "CHW"):
+        if self.kind == "pil":
+            image = self.image
+            return image if self.layout == "HWC" else _to_hwc(image)
+        if self._is_plain and self.layout == "CHW":
             return self.image
         return self._normalized("CHW")
+
+
+def _to_hwc(image: DataNode) -> DataNode:
+    node = fn.transpose(image, perm=[1, 2, 0])
+    assert isinstance(node, DataNode)
+    return node
+
+
+def size_in_file(encoded: DataNode, is_upright: bool) -> Callable[[], DataNode]:
+    """Returns what makes the node of height and width of an image, from the header of its file."""
+
+    def size() -> DataNode:
+        shape = fn.peek_image_shape(encoded, adjust_orientation=is_upright)
+        node = fn.cast(shape[:2], dtype=types.FLOAT)
+        assert isinstance(node, DataNode)
+        return node
+
+    return size
 
 
 def check_dtype(dtype: Any, name: str) -> torch.dtype:

@@ -21,7 +21,12 @@ class Transform:
 
     A subclass stores the arguments of its constructor in attributes of the same names, as
     torchvision does, and defines record().
+
+    Attributes:
+        works_on_boxes: whether it leaves the type of the image, and works on boxes in Python.
     """
+
+    works_on_boxes = False
 
     @property
     def chooses(self) -> bool:
@@ -52,14 +57,17 @@ class Transform:
             return sample.result()
         return run(self, self.record, inputs)
 
-    def decode(self, data: Any, is_upright: bool = False) -> Any:
+    def decode(self, data: Any, is_upright: bool = False, *others: Any) -> Any:
         """Returns the transformed image of a file.
 
         Args:
             data: the bytes of the file; it is decoded as by Image.open(...).convert("RGB").
             is_upright: turn the image as its EXIF data say.
+            *others: what calls would get beside the image. The result is a tuple with them.
         """
-        return run_on_file(self, self.record, data, is_upright)
+        if self.chooses:
+            return self(run_on_file(self, _decode, data, is_upright), *others)
+        return run_on_file(self, self.record, data, is_upright, others)
 
     @classmethod
     def from_torchvision(cls, transform: Any) -> Transform:
@@ -83,6 +91,10 @@ class Transform:
     def __repr__(self) -> str:
         values = {n: getattr(self, n) for n in inspect.signature(type(self)).parameters}
         return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in values.items())})"
+
+
+def _decode(sample: Sample) -> None:
+    """Records nothing but what decodes."""
 
 
 def _key_of(value: Any) -> Any:

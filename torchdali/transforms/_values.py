@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from torchdali import fn, math, types
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
 from torchdali.transforms._annotations import Annotation
 from torchdali.transforms._sample import Sample, check_dtype
@@ -15,13 +16,32 @@ from torchdali.transforms._transform import Transform
 
 __all__ = [
     "ConvertImageDtype",
+    "Identity",
     "Normalize",
     "PILToTensor",
     "ToDtype",
     "ToImage",
+    "ToPILImage",
     "ToPureTensor",
     "ToTensor",
 ]
+
+
+def truncated(values: Any) -> Any:
+    """Returns a node of floats as int32, rounded towards 0."""
+    whole = math.floor(math.max(values, 0.0)) + math.ceil(math.min(values, 0.0))
+    return fn.cast(whole, dtype=types.INT32)
+
+
+class Identity(Transform):
+    """Changes nothing."""
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Returns the inputs."""
+        return inputs if len(inputs) > 1 else inputs[0]
+
+    def record(self, sample: Sample) -> None:
+        """See Transform."""
 
 
 class ToImage(Transform):
@@ -58,6 +78,42 @@ class ToTensor(Transform):
         if sample.kind == "pil":
             sample.kind, sample.wraps = "tensor", False
             sample.to_float()
+
+
+# The modes of Pillow images that tensors may become, by the number of channels.
+_MODES = {1: ("L",), 2: ("LA",), 3: ("RGB", "YCbCr", "HSV"), 4: ("RGBA", "CMYK", "RGBX")}
+
+
+class ToPILImage(Transform):
+    """Makes a Pillow image of a tensor; full intensity is 255.
+
+    Args:
+        mode: of the image; None: gray or RGB, with transparency if there are 2 or 4 channels.
+    """
+
+    def __init__(self, mode: str | None = None) -> None:
+        self.mode = mode
+
+    def record(self, sample: Sample) -> None:
+        """See Transform. Floats are truncated, and overflow, as in torchvision."""
+        if sample.kind == "pil":
+            return
+        modes = _MODES.get(sample.channels, ())
+        if sample.channels == 1 and sample.dtype == torch.float32:
+            modes = ("L", "F")
+        if not modes or self.mode not in (None, *modes):
+            raise _make(
+                ArgumentError,
+                f"ToPILImage: `mode` is {self.mode!r} for a tensor with {sample.channels} "
+                f"channels, expected one of {modes}",
+            )
+        if self.mode not in (None, modes[0]):
+            raise _make(UnsupportedError, f"ToPILImage: the mode {self.mode} is not implemented")
+        image: Any = sample.image
+        if sample.dtype == torch.float32:
+            image = fn.cast(truncated(image * 255.0) & 255, dtype=types.UINT8)
+        sample.kind, sample.dtype, sample.wraps = "pil", torch.uint8, False
+        sample.image = image
 
 
 class ToDtype(Transform):

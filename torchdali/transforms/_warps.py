@@ -13,7 +13,7 @@ from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
 from torchdali.transforms._annotations import Annotation
 from torchdali.transforms._maps import Affine, Perspective
-from torchdali.transforms._operations import fill_values, linear_or_nearest
+from torchdali.transforms._operations import Fill, linear_or_nearest
 from torchdali.transforms._sample import Sample
 from torchdali.transforms._transform import RandomTransform, Transform
 
@@ -21,13 +21,20 @@ __all__ = ["RandomAffine", "RandomPerspective", "RandomRotation"]
 
 
 def image_alone(name: str, sample: Sample) -> None:
-    """Checks that nothing has to follow the image.
+    """Checks that no nodes have to follow the image.
 
     Raises:
-        UnsupportedError: boxes, masks or key points have to.
+        UnsupportedError: boxes, masks or key points of the sample are nodes.
     """
     if sample.has_more:
-        raise _make(UnsupportedError, f"{name}: boxes, masks and key points are not implemented")
+        raise _make(
+            UnsupportedError,
+            f"{name}: boxes, masks and key points that are nodes of a pipeline cannot follow the "
+            "image",
+            fix="pass a dataset with them to DataLoader(accelerate=True), which moves them after "
+            "the pipeline; or use operators in place of the transform, such as fn.flip with "
+            "fn.bb_flip",
+        )
 
 
 def _angles(name: str, argument: str, value: Any, sizes: tuple[int, ...]) -> list[float]:
@@ -76,15 +83,16 @@ class _Warp(Transform):
         self.interpolation, self.fill, self.center = interpolation, fill, center
         self._settings: dict[str, Any] = {
             "interp_type": linear_or_nearest(name, interpolation),
-            "fill_value": fill_values(name, fill),
         }
+        self._fill = Fill(name, fill)
         if center is not None:
             self._settings["center"] = _numbers(name, "center", center, (2,))
 
     def _arguments(self, sample: Sample) -> dict[str, Any]:
         image_alone(type(self).__name__, sample)
         arithmetic = "pillow" if sample.kind == "pil" else "torch"
-        return {**self._settings, "arithmetic": arithmetic}
+        fill = self._fill.of_image(sample)
+        return {**self._settings, "fill_value": fill, "arithmetic": arithmetic}
 
 
 class RandomRotation(_Warp):
@@ -95,7 +103,7 @@ class RandomRotation(_Warp):
         interpolation: "nearest" or "bilinear".
         expand: whether the result contains the whole rotated image.
         center: x, y; the center of the image by default.
-        fill: values outside of the image.
+        fill: values outside of the image, or a dict of them for types of inputs.
     """
 
     def __init__(
@@ -117,7 +125,7 @@ class RandomRotation(_Warp):
         sample.image = fn.affine(sample.image, rotation=angle, expand=self.expand, **arguments)
 
         # The functions are kept for as long as the transform is: they do not refer to it.
-        center, expand, fill = self.center, self.expand, self._settings["fill_value"]
+        center, expand, fill = self.center, self.expand, self._fill.of_masks
 
         def follow(part: Annotation, angle: Any) -> None:
             map_ = Affine(-_values(angle)[0], center=center, expand=expand)
@@ -137,7 +145,7 @@ class RandomAffine(_Warp):
         scale: (low, high) of the factor of the size.
         shear: a number s for angles from -s to s along x, (low, high), or both for x and y.
         interpolation: "nearest" or "bilinear".
-        fill: values outside of the image.
+        fill: values outside of the image, or a dict of them for types of inputs.
         center: x, y; the center of the image by default.
     """
 
@@ -184,7 +192,7 @@ class RandomAffine(_Warp):
             arguments["shear"] = fn.random.uniform(range=[0.0, 1.0], shape=[2]) * (high - low) + low
         sample.image = fn.affine(sample.image, **arguments)
 
-        center, fill = self.center, self._settings["fill_value"]
+        center, fill = self.center, self._fill.of_masks
 
         def follow(part: Annotation, *values: Any) -> None:
             angle, translate, scale, shear = map(_values, values)
@@ -204,7 +212,7 @@ class RandomPerspective(RandomTransform):
         distortion_scale: the largest distance, as a part of half the width and the height.
         p: the probability.
         interpolation: "nearest" or "bilinear".
-        fill: values outside of the image.
+        fill: values outside of the image, or a dict of them for types of inputs.
     """
 
     def __init__(
@@ -224,9 +232,9 @@ class RandomPerspective(RandomTransform):
         self.fill = fill
         self._settings: dict[str, Any] = {
             "interp_type": linear_or_nearest("RandomPerspective", interpolation),
-            "fill_value": fill_values("RandomPerspective", fill),
             "distortion": float(distortion_scale),
         }
+        self._fill = Fill("RandomPerspective", fill)
 
     def record(self, sample: Sample) -> None:
         """See Transform."""
@@ -236,7 +244,7 @@ class RandomPerspective(RandomTransform):
         drawn = self.draw()
         moves = fn.random.uniform(range=[0.0, 1.0], shape=[8])
 
-        distortion, fill = float(np.float32(self.distortion_scale)), self._settings["fill_value"]
+        distortion, fill = float(np.float32(self.distortion_scale)), self._fill.of_masks
 
         def follow(part: Annotation, moves: list[float], drawn: Any) -> None:
             if _values(drawn)[0]:
@@ -248,5 +256,6 @@ class RandomPerspective(RandomTransform):
             moves=moves,
             apply=drawn if isinstance(drawn, DataNode) else bool(drawn),
             arithmetic="pillow" if sample.kind == "pil" else "torch",
+            fill_value=self._fill.of_image(sample),
             **self._settings,
         )

@@ -11,7 +11,7 @@ from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
 from torchdali.transforms._annotations import Annotation
 from torchdali.transforms._arguments import height_and_width
-from torchdali.transforms._operations import fill_values
+from torchdali.transforms._operations import Fill, fill_values
 from torchdali.transforms._sample import Sample
 from torchdali.transforms._transform import RandomTransform, Transform
 from torchdali.transforms._warps import image_alone
@@ -41,20 +41,29 @@ def _padding(name: str, padding: Any) -> list[int]:
     return [values[i % len(values)] for i in range(4)]
 
 
-def _border(name: str, fill: Any, mode: str) -> dict[str, Any]:
+def _check_mode(name: str, mode: str) -> None:
     if mode not in _MODES:
         raise _make(ArgumentError, f"{name}: `padding_mode` is {mode!r}, expected one of {_MODES}")
-    return {"mode": mode, "fill_value": fill_values(name, fill) or [0.0]}
 
 
-def _pad_crop(sample: Sample, border: dict[str, Any], **arguments: Any) -> None:
+def pad_crop(sample: Sample, mode: str, fill: Fill, **arguments: Any) -> None:
+    """Records fn.pad_crop.
+
+    Args:
+        sample: is changed; its size is not.
+        mode: of the padding.
+        fill: values of added pixels, with "constant".
+        **arguments: of the operator.
+    """
+    values = fill.of_image(sample) or [0.0]
+
     def pad(node: DataNode) -> DataNode:
-        return fn.pad_crop(node, **border, **arguments)
+        return fn.pad_crop(node, mode=mode, fill_value=values, **arguments)
 
     # A value of the result is not one of the node, from which conversions are still to be made.
-    if border["mode"] != "constant":
+    if mode != "constant":
         sample.move_pixels(pad)
-    elif border["fill_value"] == [0.0]:
+    elif values == [0.0]:
         sample.pad_or_move_pixels(pad)
     else:
         sample.image = pad(sample.image)
@@ -66,7 +75,8 @@ def _follow_crop(
     padding: list[int],
     size: list[int],
     pad_if_needed: bool,
-    border: dict[str, Any],
+    mode: str,
+    fill: list[float],
 ) -> None:
     """Moves what follows an image as fn.pad_crop moves the image."""
     pads, places = list(padding), []
@@ -78,7 +88,7 @@ def _follow_crop(
             missing = -missing
         places.append(-missing)
     if any(pads):
-        part.pad(pads, border["mode"], border["fill_value"])
+        part.pad(pads, mode, fill)
     if any(places):
         top, left = (int(u * (n + 1)) for u, n in zip(position, places, strict=True))
         part.crop(top, left, *size)
@@ -89,7 +99,7 @@ class Pad(Transform):
 
     Args:
         padding: left, top, right, bottom; two: left and right, top and bottom; or one for all.
-        fill: values of the pixels, with "constant".
+        fill: values of the pixels, with "constant"; or a dict of them for types of inputs.
         padding_mode: "constant", "edge", "reflect" or "symmetric".
     """
 
@@ -99,14 +109,15 @@ class Pad(Transform):
         self.padding = padding
         self.fill, self.padding_mode = fill, padding_mode
         self._pads = _padding("Pad", padding)
-        self._border = _border("Pad", fill, padding_mode)
+        _check_mode("Pad", padding_mode)
+        self._fill = Fill("Pad", fill)
 
     def record(self, sample: Sample) -> None:
         """See Transform."""
         image_alone("Pad", sample)
-        _pad_crop(sample, self._border, padding=self._pads)
+        pad_crop(sample, self.padding_mode, self._fill, padding=self._pads)
         sample.set_size(None)
-        pads, mode, fill = self._pads, self.padding_mode, self._border["fill_value"]
+        pads, mode, fill = self._pads, self.padding_mode, self._fill.of_masks
         sample.follow(lambda part: part.pad(pads, mode, fill))
 
 
@@ -117,7 +128,7 @@ class RandomCrop(Transform):
         size: (height, width), or one number for both.
         padding: as of Pad; None: no padding.
         pad_if_needed: whether images that are too small are padded.
-        fill: values of added pixels, with "constant".
+        fill: values of added pixels, with "constant"; or a dict of them for types of inputs.
         padding_mode: "constant", "edge", "reflect" or "symmetric".
     """
 
@@ -133,23 +144,26 @@ class RandomCrop(Transform):
         self.padding, self.pad_if_needed = padding, pad_if_needed
         self.fill, self.padding_mode = fill, padding_mode
         self._pads = [0, 0, 0, 0] if padding is None else _padding("RandomCrop", padding)
-        self._border = _border("RandomCrop", fill, padding_mode)
+        _check_mode("RandomCrop", padding_mode)
+        self._fill = Fill("RandomCrop", fill)
 
     def record(self, sample: Sample) -> None:
         """See Transform."""
         image_alone("RandomCrop", sample)
         position = fn.random.uniform(range=[0.0, 1.0], shape=[2])
-        _pad_crop(
+        pad_crop(
             sample,
-            self._border,
+            self.padding_mode,
+            self._fill,
             padding=self._pads,
             size=self.size,
             pad_if_needed=bool(self.pad_if_needed),
             position=position,
         )
         sample.set_fixed_size(*self.size)
-        arguments = self._pads, self.size, bool(self.pad_if_needed), self._border
-        sample.follow(_follow_crop, position, *arguments, one_size=True)
+        arguments = self._pads, self.size, bool(self.pad_if_needed), self.padding_mode
+        fill = self._fill.of_masks
+        sample.follow(_follow_crop, position, *arguments, fill, one_size=True)
 
     @classmethod
     def from_torchvision(cls, transform: Any) -> Transform:

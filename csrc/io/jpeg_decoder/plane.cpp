@@ -8,6 +8,12 @@
 
 namespace torchdali::io::jpeg {
 
+namespace {
+
+constexpr int kHalves = 2;  // MCU rows with coefficients
+
+}  // namespace
+
 // As in libjpeg: smooth for factors of two, but not for pictures with few columns, nor if a block
 // becomes one pixel.
 kernels::JpegUpsampling choose_upsampling(int across, int down, int width, int block) {
@@ -50,12 +56,12 @@ Plane::Plane(const Header& header, int component, int scale, bool stored, const 
   stride_ = groups_ * size_ * kernels::kJpegGroup + 2 * kPad;
   const auto groups = static_cast<size_t>(groups_ * v_);
   if (!stored) {
-    const size_t coefficients = groups * kernels::kJpegGroupSize * sizeof(int16_t);
+    const size_t coefficients = kHalves * groups * kernels::kJpegGroupSize * sizeof(int16_t);
     coefficients_ = static_cast<int16_t*>(scratch.allocate(coefficients));
     std::memset(coefficients_, 0, coefficients);
   }
-  last_ = static_cast<uint8_t*>(scratch.allocate(groups * kernels::kJpegGroup));
-  std::memset(last_, 0, groups * kernels::kJpegGroup);
+  last_ = static_cast<uint8_t*>(scratch.allocate(kHalves * groups * kernels::kJpegGroup));
+  std::memset(last_, 0, kHalves * groups * kernels::kJpegGroup);
   samples_ = static_cast<uint8_t*>(
       scratch.allocate(static_cast<size_t>(stride_ * (kContext + rows_per_mcu()))));
   if (up_.across == 1 && !up_.smooth) return;
@@ -65,9 +71,9 @@ Plane::Plane(const Header& header, int component, int scale, bool stored, const 
       static_cast<int16_t*>(scratch.allocate(static_cast<size_t>(count_ + 2) * sizeof(int16_t)));
 }
 
-void Plane::describe(int column, int row, kernels::JpegMcuBlock& block) const {
-  block.coefficients = coefficients_ + row * groups_ * kernels::kJpegGroupSize;
-  block.last = last_ + row * groups_ * kernels::kJpegGroup;
+void Plane::describe(int column, int row, int half, kernels::JpegMcuBlock& block) const {
+  block.coefficients = coefficients_ + (half * v_ + row) * groups_ * kernels::kJpegGroupSize;
+  block.last = last_ + (half * v_ + row) * groups_ * kernels::kJpegGroup;
   block.per_mcu = h_;
   block.column = column;
   block.first = first_block_;
@@ -86,12 +92,14 @@ void Plane::transform_row(int row, const int16_t* quant, int16_t* coefficients,
   else kernels::jpeg_idct_scaled(size_, coefficients, last, groups_, quant, out, stride_);
 }
 
-void Plane::transform(int mcu_row, const int16_t* quant) {
+void Plane::transform(int mcu_row, int half, const int16_t* quant) {
   mcu_row_ = mcu_row;
-  for (int row = 0; row < v_; ++row)
+  for (int row = 0; row < v_; ++row) {
+    const int64_t group = (half * v_ + row) * groups_;
     if (wanted(mcu_row, row))
-      transform_row(row, quant, coefficients_ + row * groups_ * kernels::kJpegGroupSize,
-                    last_ + row * groups_ * kernels::kJpegGroup);
+      transform_row(row, quant, coefficients_ + group * kernels::kJpegGroupSize,
+                    last_ + group * kernels::kJpegGroup);
+  }
 }
 
 void Plane::transform_stored(int mcu_row, int row, const int16_t* quant, int16_t* coefficients,

@@ -31,13 +31,14 @@ class Plane {
   // Whether a block becomes one sample, its mean.
   bool dc_only() const { return size_ == 1; }
 
-  // Fills in the input of the entropy decoder for block (column, row) of an MCU.
-  void describe(int column, int row, kernels::JpegMcuBlock& block) const;
+  // Fills in the input of the entropy decoder for block (column, row) of an MCU. `half`: 0 or 1, of
+  // the memory, which has coefficients of two MCU rows.
+  void describe(int column, int row, int half, kernels::JpegMcuBlock& block) const;
   // How many blocks of `row` in MCU row `mcu_row` are needed.
   int wanted(int mcu_row, int row) const;
 
-  // Computes the samples of an MCU row from its coefficients.
-  void transform(int mcu_row, const int16_t* quant);
+  // Computes the samples of an MCU row from its coefficients, which become zero.
+  void transform(int mcu_row, int half, const int16_t* quant);
   // The same for one of its rows of blocks: coefficients from the first block of the row on, in
   // groups, which become zero; `present`: 0 for blocks without AC.
   void transform_stored(int mcu_row, int row, const int16_t* quant, int16_t* coefficients,

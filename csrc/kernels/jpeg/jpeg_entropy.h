@@ -65,6 +65,19 @@ static_assert(kJpegMcuBytes > kJpegMaxBlocksPerMcu * 64 * (16 + kJpegMaxDcBits) 
 int decode_jpeg_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin, int end,
                      const uint8_t* limit);
 
+// MCUs [next, end) of a row, while decode_two_jpeg_rows() decodes them. All blocks are wanted, or
+// decoded and dropped; none is `dc_only`.
+struct JpegRowPart {
+  JpegBits* bits = nullptr;
+  std::span<const JpegMcuBlock> blocks;
+  int next = 0, end = 0;
+  const uint8_t* limit = nullptr;
+};
+// Decodes MCUs of both parts in turn, a symbol of each, which takes less time than one after the
+// other: the symbols of one do not wait for those of the other. Ends when one of the parts has
+// reached its end or its limit, after an MCU of the other one. Returns false if a code is invalid.
+bool decode_two_jpeg_rows(JpegRowPart& a, JpegRowPart& b);
+
 // Coefficients as they are sent to a GPU: the DC of each block, then a unit for each nonzero
 // coefficient. The low 6 bits of a unit are the coefficient's place in natural order, the others a
 // value. A coefficient is the sum of its units; one that does not fit 10 bits has several.

@@ -9,6 +9,22 @@
 namespace torchdali::kernels {
 namespace {
 
+// Writes the entries of a symbol: two, for a value of either sign.
+template <int kLookup>
+void fill(JpegHuffmanTable<kLookup>& table, JpegCode of, uint32_t code) {
+  const int value = jpeg_value_bits<kLookup>(of.symbol), known = kLookup - of.length;
+  if (value > 0 && known == 0) return;  // the sign is not
+  if (kLookup == kJpegAcLookup && static_cast<unsigned>(of.length + value) > kJpegMaxLookupBits)
+    return;
+  const auto begin = table.lookup.begin() + (code << known);
+  const auto half = (size_t{1} << known) / (value > 0 ? 2 : 1);
+  const uint32_t bits = code << (17 - of.length);
+  std::fill_n(begin, half, jpeg_symbol<kLookup>(of, bits));
+  if (value > 0)
+    std::fill_n(begin + static_cast<std::ptrdiff_t>(half), half,
+                jpeg_symbol<kLookup>(of, bits | 1u << (16 - of.length)));
+}
+
 template <int kLookup>
 bool make(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
           JpegHuffmanTable<kLookup>& table) {
@@ -28,9 +44,7 @@ bool make(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
     for (uint32_t i = 0; i < count; ++i, ++code, ++index) {
       const uint8_t symbol = table.symbols[static_cast<size_t>(index)];
       if (kDc && symbol > 15) return false;
-      if (length > kLookup) continue;
-      const auto begin = table.lookup.begin() + (code << (kLookup - length));
-      std::fill_n(begin, size_t{1} << (kLookup - length), jpeg_symbol<kLookup>(symbol, length));
+      if (length <= kLookup) fill(table, {length, symbol}, code);
     }
     table.end[static_cast<size_t>(length)] = count ? code << (16 - length) : 0;
   }
@@ -60,20 +74,24 @@ bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_
 // symbol are copies of those for the remaining bits, plus the symbol.
 void add_jpeg_skip(JpegAcTable& table) {
   struct Code {
-    unsigned begin, length, total, step;  // begin: left aligned in kJpegAcLookup bits
+    unsigned begin, length, total, step;  // begin: left aligned in kJpegSkipLookup bits
   };
   std::array<Code, std::tuple_size_v<decltype(table.symbols)>> codes;
   size_t count = 0;
-  for (unsigned i = 0; i < table.lookup.size();) {
-    const JpegSymbol s = table.lookup[i];
-    if (s == 0) {
+  for (unsigned i = 0; i < table.skip.size();) {
+    constexpr int kRest = 16 - kJpegSkipLookup;
+    const JpegCode code = jpeg_code(table, i << kRest);
+    const auto length = static_cast<unsigned>(code.length);
+    if (length == 0 || length > kJpegSkipLookup) {
       ++i;
       continue;
     }
-    const unsigned length = s >> 16 & 0xFF, advance = s >> 8 & 0xFF, total = s & 0xFF;
+    const JpegSymbol s = jpeg_symbol<kJpegAcLookup>(code, i << (kRest + 1));
+    const unsigned advance = s >> 8 & 0xFF, total = s & 0xFF;
     const unsigned step = advance == kJpegEndOfBlock ? kJpegSkipsEnd : advance;
-    codes[count++] = {i, length, total, total | step << 6};
-    i += 1u << (kJpegAcLookup - length);
+    if (s != 0 && total <= kJpegMaxLookupBits)
+      codes[count++] = {i, length, total, total | step << 6};
+    i += 1u << (kJpegSkipLookup - length);
   }
   // Entries for n bits begin at 2^n; the last ones are the table.
   std::array<uint16_t, size_t{2} << kJpegSkipLookup> all{};
@@ -81,16 +99,17 @@ void add_jpeg_skip(JpegAcTable& table) {
     for (size_t c = 0; c < count; ++c) {
       const auto [begin, length, total, step] = codes[c];
       if (length > n) continue;
-      const unsigned first =
-          n <= kJpegAcLookup ? begin >> (kJpegAcLookup - n) : begin << (n - kJpegAcLookup);
-      uint16_t* to = all.data() + (1u << n) + first;
+      uint16_t* to = all.data() + (1u << n) + (begin >> (kJpegSkipLookup - n));
       const unsigned entries = 1u << (n - length);
       // Nothing comes after an end of block.
       const unsigned rest = total < n && step >> 6 != kJpegSkipsEnd ? n - total : 0;
       const uint16_t* from = all.data() + (1u << rest);
       const unsigned mask = (1u << rest) - 1;
-      for (unsigned i = 0; i < entries; ++i)
-        to[i] = static_cast<uint16_t>(step + (rest ? from[i & mask] : 0));
+      for (unsigned i = 0; i < entries; ++i) {
+        const unsigned more = rest ? from[i & mask] : 0;
+        const bool fits = (more & 63) + total <= kJpegMaxLookupBits;
+        to[i] = static_cast<uint16_t>(step + (fits ? more : 0));
+      }
     }
   }
   std::copy(all.end() - static_cast<std::ptrdiff_t>(table.skip.size()), all.end(),

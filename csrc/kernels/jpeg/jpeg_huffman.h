@@ -14,15 +14,14 @@ namespace torchdali::kernels {
 // One symbol, in four bytes from the lowest up:
 // 0: bits of code and value together; 0 where the lookup does not decide (a longer code, or none)
 // 1: AC: positions in zigzag order to move; DC: 0
-// 2: bits of the code
-// 3: 63 - bits of the value: brings a value from the top of 64 bits but one down
+// 2, 3: what to add to those bits, as a number, to get the value, modulo 2^16. It takes the code
+//       away and depends on the value's first bit, its sign, so the lookup has that bit, too.
 using JpegSymbol = uint32_t;
-constexpr JpegSymbol make_jpeg_symbol(int code, int advance, int value) {
-  return static_cast<JpegSymbol>((63 - value) << 24 | code << 16 | advance << 8 | (code + value));
-}
 
 // An end of block moves past every position that a real coefficient can have.
 inline constexpr int kJpegEndOfBlock = 128;
+// A lookup of AC leaves out symbols of more bits, so that three fit the bits that are read ahead.
+inline constexpr unsigned kJpegMaxLookupBits = 18;
 // Bits of values in 8-bit sequential JPEG; more are invalid, or belong to another process.
 inline constexpr int kJpegMaxDcBits = 11, kJpegMaxAcBits = 10;
 inline constexpr int kJpegDcLookup = 9, kJpegBandLookup = 10, kJpegAcLookup = 11;
@@ -42,9 +41,9 @@ using JpegDcTable = JpegHuffmanTable<kJpegDcLookup>;
 using JpegBandTable = JpegHuffmanTable<kJpegBandLookup>;
 
 // For blocks that are skipped: all symbols that fit the lookup, at once. The low 6 bits are their
-// length in bits (at most 22), the others the distance that they advance, plus kJpegSkipsEnd if the
-// last one is an end of block. 0 if the first symbol does not fit, and everywhere before
-// add_jpeg_skip().
+// length in bits (at most kJpegMaxLookupBits), the others the distance that they advance, plus
+// kJpegSkipsEnd if the last one is an end of block. 0 if the first symbol does not fit, and
+// everywhere before add_jpeg_skip().
 inline constexpr int kJpegSkipLookup = 12;
 inline constexpr unsigned kJpegSkipsEnd = 512;
 struct JpegAcTable : JpegHuffmanTable<kJpegAcLookup> {
@@ -62,30 +61,54 @@ bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_
 bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
                      JpegBandTable& table);
 
-// The entry of a symbol with a code of `length` bits. 0 if the symbol is invalid here.
+// A code of `length` bits, 0 if there is none, and what it stands for.
+struct JpegCode {
+  int length;
+  uint8_t symbol;
+};
+// The code that 16 bits begin with. Inline, because a call would spill the registers of the
+// surrounding loops.
 template <int kLookup>
-inline JpegSymbol jpeg_symbol(uint8_t symbol, int length) {
-  constexpr bool kDc = kLookup == kJpegDcLookup;
-  const int bits = kDc ? symbol : symbol & 15, run = kDc ? 0 : symbol >> 4;
-  if (bits > (kDc ? kJpegMaxDcBits : kJpegMaxAcBits)) return 0;
-  // A run without a value: 15 is sixteen zeros, all others end the block.
-  if (!kDc && bits == 0 && run < 15)
-    return make_jpeg_symbol(length, kJpegEndOfBlock, kLookup == kJpegBandLookup ? run : 0);
-  return make_jpeg_symbol(length, kDc ? 0 : run + 1, bits);
+inline JpegCode jpeg_code(const JpegHuffmanTable<kLookup>& table, uint32_t bits) {
+  for (size_t length = 1; length <= 16; ++length) {
+    if (bits >= table.end[length]) continue;
+    const int index = table.first[length] + static_cast<int>(bits >> (16 - length));
+    return {static_cast<int>(length), table.symbols[static_cast<size_t>(index) & 255]};
+  }
+  return {};
 }
 
-// The symbol at the top of `bits`, of any length; 0 if there is none. Inline, because a call would
-// spill the registers of the surrounding loops.
+// Bits of the value that follows a code.
+template <int kLookup>
+constexpr int jpeg_value_bits(uint8_t symbol) {
+  constexpr bool kBand = kLookup == kJpegBandLookup;
+  if (kLookup == kJpegDcLookup) return symbol;
+  return kBand && symbol % 16 == 0 && symbol < 0xF0 ? symbol >> 4 : symbol & 15;
+}
+
+// The entry of the symbol with the code that `bits`, 16 and the sign, begin with. 0 if the symbol
+// is invalid here.
+template <int kLookup>
+inline JpegSymbol jpeg_symbol(JpegCode of, uint32_t bits) {
+  constexpr bool kDc = kLookup == kJpegDcLookup;
+  const int value = jpeg_value_bits<kLookup>(of.symbol);
+  // A run without a value: 15 is sixteen zeros, all others end the block.
+  const bool ends = !kDc && of.symbol % 16 == 0 && of.symbol < 0xF0;
+  if (!ends && value > (kDc ? kJpegMaxDcBits : kJpegMaxAcBits)) return 0;
+  const uint32_t code = bits >> (17 - of.length);
+  const uint32_t range = (1u << value) - 1;
+  uint32_t offset = 0 - (code << value);
+  if (ends) offset += kLookup == kJpegBandLookup ? range + 1 : 0;
+  else if ((bits >> (16 - of.length) & 1) == 0) offset -= range;
+  const int advance = ends ? kJpegEndOfBlock : kDc ? 0 : (of.symbol >> 4) + 1;
+  return offset << 16 | static_cast<uint32_t>(advance << 8 | (of.length + value));
+}
+
+// The symbol at the top of `bits`, of any length; 0 if there is none.
 template <int kLookup>
 inline JpegSymbol jpeg_long_symbol(const JpegHuffmanTable<kLookup>& table, uint64_t bits) {
-  const auto top = static_cast<uint32_t>(bits >> 48);
-  for (size_t length = 1; length <= 16; ++length) {
-    if (top >= table.end[length]) continue;
-    const int index = table.first[length] + static_cast<int>(top >> (16 - length));
-    return jpeg_symbol<kLookup>(table.symbols[static_cast<size_t>(index) & 255],
-                                static_cast<int>(length));
-  }
-  return 0;
+  const JpegCode code = jpeg_code(table, static_cast<uint32_t>(bits >> 48));
+  return code.length ? jpeg_symbol<kLookup>(code, static_cast<uint32_t>(bits >> 47)) : 0;
 }
 
 }  // namespace torchdali::kernels

@@ -18,7 +18,7 @@ namespace TORCHDALI_ISA_NAMESPACE {
 
 int decode_dc(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int low, int begin, int end,
               const uint8_t* limit) {
-  Reader in{bits.next, bits.bits, bits.count};
+  Reader in(bits);
   int mcu = begin;
   do {
     for (const JpegMcuBlock& b : blocks) {
@@ -35,13 +35,13 @@ int decode_dc(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int low, int
     }
     ++mcu;
   } while (mcu < end && in.next <= limit);
-  bits = {in.next, in.bits, in.count};
+  bits = in.position();
   return mcu;
 }
 
 int refine_dc(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int low, int begin, int end,
               const uint8_t* limit) {
-  Reader in{bits.next, bits.bits, bits.count};
+  Reader in(bits);
   int mcu = begin;
   do {
     in.refill();  // an MCU has ten blocks at most
@@ -52,21 +52,20 @@ int refine_dc(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int low, int
     }
     ++mcu;
   } while (mcu < end && in.next <= limit);
-  bits = {in.next, in.bits, in.count};
+  bits = in.position();
   return mcu;
 }
 
 // Blocks that an end of band covers, including this one.
 inline int band_run(Reader& in, JpegSymbol s) {
-  const int length = static_cast<int>(s >> 16 & 0xFF), more = static_cast<int>(s & 0xFF) - length;
-  const int low = more ? static_cast<int>(in.bits << length >> (64 - more)) : 0;
+  const int run = in.value(s);
   in.drop(s);
-  return (1 << more) + low;
+  return run;
 }
 
 int decode_band(JpegBits& bits, JpegBand& band, const JpegBlockRow& row, int begin, int end,
                 const uint8_t* limit) {
-  Reader in{bits.next, bits.bits, bits.count};
+  Reader in(bits);
   const JpegBandTable& table = *band.table;
   const auto last = static_cast<unsigned>(band.last);
   int at = begin;
@@ -97,7 +96,7 @@ int decode_band(JpegBits& bits, JpegBand& band, const JpegBlockRow& row, int beg
     } while (k < last);
     row.present[at++] |= present;
   } while (at < end && in.next <= limit);
-  bits = {in.next, in.bits, in.count};
+  bits = in.position();
   return at;
 }
 
@@ -121,7 +120,7 @@ inline uint64_t bit_range(unsigned from, unsigned to) {
 
 int refine_band(JpegBits& bits, JpegBand& band, const JpegBlockRow& row, int begin, int end,
                 const uint8_t* limit) {
-  Reader in{bits.next, bits.bits, bits.count};
+  Reader in(bits);
   const JpegBandTable& table = *band.table;
   const auto stop = static_cast<unsigned>(band.last) + 1;
   int at = begin;
@@ -157,7 +156,7 @@ int refine_band(JpegBits& bits, JpegBand& band, const JpegBlockRow& row, int beg
     }
     row.present[at++] = after;
   } while (at < end && in.next <= limit);
-  bits = {in.next, in.bits, in.count};
+  bits = in.position();
   return at;
 }
 

@@ -5,44 +5,53 @@
 struct Reader {
   const uint8_t* next;
   uint64_t bits;
-  int count;
+  // Bits 0 to 7: how many bits after the first of `bits` are used up. Bits 8 to 15: the position in
+  // the block. A symbol is added to both at once; what that leaves in the upper bits is not used.
+  uint32_t state;
 
-  // At least 56 bits: two AC symbols (16 + 10 bits each).
+  explicit Reader(const JpegBits& from)
+      : next(from.next), bits(from.bits), state(static_cast<uint32_t>(63 - from.count)) {}
+  JpegBits position() const { return {next, bits, static_cast<int>(63 - (state & 63))}; }
+
+  void begin_block() { state &= 0xFF; }
+  unsigned at() const { return state >> 8 & 0xFF; }
+
+  // At least 56 bits.
   void refill() {
     uint64_t word;
     std::memcpy(&word, next, sizeof(word));
     if constexpr (std::endian::native == std::endian::little) word = __builtin_bswap64(word);
-    bits |= word >> count;
-    next += (63 - count) >> 3;
-    count |= 56;
+    bits |= word >> (~state & 63);
+    next += (state & 0xFF) >> 3;
+    state &= ~uint32_t{0xF8};
   }
+  // Takes a symbol, and moves as far as it says.
   void drop(JpegSymbol s) {
     bits <<= s & 63;
-    count -= static_cast<int>(s & 0xFF);
+    state += s;
   }
-  void drop_bits(int n) {
+  void drop_bits(unsigned n) {
     bits <<= n;
-    count -= n;
+    state += n;
   }
-  // The value after the code of `s` (T.81, F.2.2.1: EXTEND). Without a branch, since the bits are
-  // random. A value whose top bit is 0 is negative: with the inverse of that bit as its sign it is
-  // too small by one.
-  int value(JpegSymbol s) const {
-    const uint64_t after = bits << (s >> 16 & 63);
-    const int64_t sign = std::numeric_limits<int64_t>::min();
-    const int64_t top = (static_cast<int64_t>(after) >> 1) ^ sign;
-    return static_cast<int>(top >> (s >> 24)) + static_cast<int>(~after >> 63);
-  }
+  // The value after the code of `s` (T.81, F.2.2.1: EXTEND).
+  int value(JpegSymbol s) const { return static_cast<int16_t>((bits >> (-s & 63)) + (s >> 16)); }
 };
 
 inline unsigned advance(JpegSymbol s) { return s >> 8 & 0xFF; }
 
 template <int kLookup>
+inline JpegSymbol look_up(const Reader& in, const JpegHuffmanTable<kLookup>& table) {
+  return table.lookup[in.bits >> (64 - kLookup)];
+}
+// Whether a lookup decides.
+inline bool is_decided(JpegSymbol s) { return (s & 0xFF) != 0; }
+
+// Reads a symbol of any length. Returns false if there is none.
+template <int kLookup>
 inline bool read_symbol(const Reader& in, const JpegHuffmanTable<kLookup>& table, JpegSymbol& s) {
-  s = table.lookup[in.bits >> (64 - kLookup)];
-  if ((s & 0xFF) == 0) [[unlikely]] {
+  s = look_up(in, table);
+  if (!is_decided(s)) [[unlikely]]
     s = jpeg_long_symbol(table, in.bits);
-    return s != 0;
-  }
-  return true;
+  return s != 0;
 }

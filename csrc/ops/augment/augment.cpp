@@ -84,6 +84,8 @@ class Augment final : public Operator {
       default: break;
     }
     if (is_geometric(step.operation)) return move(ctx, out, in, image, step);
+    if (step.operation == Operation::kPermuteChannels)
+      return permute_channels(out, in, image, step.magnitude);
     if (step.operation == Operation::kInvert || step.operation == Operation::kPosterize) {
       // Bits that are flipped, and bits that are kept; as fast as a copy.
       const bool inverts = step.operation == Operation::kInvert;
@@ -168,6 +170,7 @@ class Augment final : public Operator {
       }
       case Operation::kSolarize: return each([by](float x) { return x >= by ? 1.0f - x : x; });
       case Operation::kInvert: return each([](float x) { return 1.0f - x; });
+      case Operation::kPermuteChannels: return permute_channels(out, in, image, by);
       default: return move(ctx, out, in, image, step);
     }
   }
@@ -204,11 +207,27 @@ class Augment final : public Operator {
     std::transform(equal, equal + n, out, [](uint8_t x) { return static_cast<float>(x) / 255.0f; });
   }
 
+  // -- channels
+
+  // Of 3 channels, in the permutation of a number in lexicographic order.
+  template <class T>
+  static void permute_channels(T* out, const T* in, const ImageExtents& image, float number) {
+    int from[3] = {0, 1, 2};
+    for (int i = 0; i < static_cast<int>(number); ++i) std::next_permutation(from, from + 3);
+    const int64_t pixels = image.pixels(), step = image.planar ? 1 : 3;
+    const int64_t channel = image.planar ? pixels : 1;
+    for (int c = 0; c < 3; ++c) {
+      T* to = out + c * channel;
+      const T* source = in + from[c] * channel;
+      for (int64_t i = 0; i < pixels; ++i) to[i * step] = source[i * step];
+    }
+  }
+
   // -- geometry
 
   static bool is_geometric(Operation operation) {
     return (operation >= Operation::kShearX && operation <= Operation::kRotate) ||
-           operation >= Operation::kTranslateXPart;
+           operation == Operation::kTranslateXPart || operation == Operation::kTranslateYPart;
   }
   template <class T>
   void move(const SampleContext& ctx, T* out, const T* in, const ImageExtents& image,
@@ -262,8 +281,9 @@ TORCHDALI_OPERATOR("augment")
         "(saturation), 8 contrast and 9 sharpness, by a factor; 10 posterize, to a number of bits; "
         "11 solarize, from a part of full intensity on; 12 autocontrast; 13 equalize; 14 invert; "
         "15 hue, in turns from -0.5 to 0.5; 16 gray; 17 and 18 moves along x and y, by a part of "
-        "width and height that is rounded towards 0. DALI has no such operator; its "
-        "color operators use other color spaces and other rounding.")
+        "width and height that is rounded towards 0; 19 a permutation of three channels, by its "
+        "number in lexicographic order. DALI has no such operator; its color operators use other "
+        "color spaces and other rounding.")
     .with(add_augment_image)
     .output("augmented", "Shape, element type and layout of the input.")
     .required_arg("operations", ArgType::kIntVec, "Numbers of operations, at most 16.",

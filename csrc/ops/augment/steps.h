@@ -33,6 +33,7 @@ enum class Operation : int8_t {
   kGray,
   kTranslateXPart,
   kTranslateYPart,
+  kPermuteChannels,
   kCount,
 };
 
@@ -97,6 +98,12 @@ class StepArgs {
                         ", expected -0.5 to 0.5");
         return image.channels == 3;
       case Operation::kGray: return image.channels == 3;
+      case Operation::kPermuteChannels:
+        TORCHDALI_CHECK(step.magnitude >= 0 && step.magnitude <= 5 &&
+                            step.magnitude == std::floor(step.magnitude),
+                        "the permutation of channels is ", step.magnitude,
+                        ", expected a whole number from 0 to 5");
+        return image.channels == 3 && step.magnitude != 0;
       default: return true;
     }
   }

@@ -41,11 +41,10 @@ SchemaBuilder& add_image_decoder_args(SchemaBuilder& schema) {
       .arg("jpeg_fancy_upsampling", false,
            "The CPU always upsamples JPEG's chroma smoothly, so this changes nothing here.")
       .arg("jpeg_index", "",
-           "Where to store the index, positions in JPEG files from which windows can be decoded: "
+           "Where to store the index, positions in JPEG files at which decoding can begin: "
            "\"memory\", or the path of a file that later runs reuse. Epochs after the first skip "
-           "most of the file outside a window; pixels are the same. Speeds up decoders of windows, "
-           "and decoders.image if it is fused with a crop, but not whole images or nvJPEG. Takes "
-           "about 2 KB per image. torchdali only.")
+           "most of the file outside a window, and decode two rows at once; pixels are the same. "
+           "Not for nvJPEG. Takes about 2 KB per image. torchdali only.")
       .arg("jpeg_index_size", kIndexBytes,
            "Limit of the memory of `jpeg_index` in this process, in bytes. Further images are "
            "decoded without the index.")

@@ -29,7 +29,7 @@ IDENTITY, SHEAR_X, TRANSLATE_X, ROTATE, BRIGHTNESS, COLOR, CONTRAST, SHARPNESS =
     8,
     9,
 )
-POSTERIZE, SOLARIZE, AUTOCONTRAST, EQUALIZE, INVERT, HUE, GRAY, PART_X = (
+POSTERIZE, SOLARIZE, AUTOCONTRAST, EQUALIZE, INVERT, HUE, GRAY, PART_X, CHANNELS = (
     10,
     11,
     12,
@@ -38,6 +38,7 @@ POSTERIZE, SOLARIZE, AUTOCONTRAST, EQUALIZE, INVERT, HUE, GRAY, PART_X = (
     15,
     16,
     17,
+    19,
 )
 MAGNITUDES = {
     IDENTITY: [0.0],
@@ -56,6 +57,7 @@ MAGNITUDES = {
     HUE: [0.3, -0.5, 0.0],
     GRAY: [0.0],
     PART_X: [0.25, -0.5],
+    CHANNELS: [0.0, 3.0, 5.0],
 }
 NOT_IN_DALI = "DALI has no such operator"
 
@@ -177,6 +179,7 @@ def reference(x, op, m, pillow):
         HUE: lambda: hue(x, m),
         GRAY: lambda: np.broadcast_to(g, x.shape),
         PART_X: lambda: move(x, lambda u, v: (u - np.trunc(m * x.shape[1]), v)),
+        CHANNELS: lambda: x[..., list(itertools.permutations(range(3)))[int(m)]],
     }[op]()
 
 
@@ -234,7 +237,9 @@ def test_order_numbers_permutations(order):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ({"operations": [19]}, "`operations` has 19, expected 0 to 18"),
+        ({"operations": [20]}, "`operations` has 20, expected 0 to 19"),
+        ({"operations": [19], "magnitudes": [6]}, "the permutation of channels is 6"),
+        ({"operations": [19], "magnitudes": [0.5]}, "the permutation of channels is 0.5"),
         ({"operations": [1, 2], "magnitudes": [1, 2, 3]}, "`magnitudes` has 3 numbers"),
         ({"operations": [1, 2], "order": 2}, "`order` is 2"),
         ({"operations": [6], "magnitudes": [-1]}, "a factor is -1"),

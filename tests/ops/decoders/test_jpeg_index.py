@@ -6,6 +6,7 @@ tests/cpp/jpeg_index_test.cpp checks the positions, damaged ones included.
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 from pathlib import Path
@@ -13,10 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from helpers.encoded_images import jpeg, ramp
 from helpers.permissions import as_ordinary_user
 
-from torchdali import Pipeline, errors, fn, pipeline_def
+import torchdali
+from torchdali import Pipeline, errors, fn, pipeline_def, transforms
 
 pytestmark = pytest.mark.slow
 
@@ -273,3 +276,47 @@ def test_other_formats_and_whole_images_do_not_use_the_index(files):
             pipe.feed_input("data", [np.frombuffer(d, np.uint8) for d in data])
         results.append([np.array(batch.at(i)) for batch in pipe.run() for i in range(4)])
     assert_same(results[0], results[1])
+
+
+@pipeline_def(batch_size=BATCH, num_threads=2, device_id=None, seed=3)
+def with_default(files: list[str], own: dict[str, str]) -> Any:
+    data, _ = fn.readers.file(files=files)
+    return fn.random_resized_crop(fn.decoders.image(data, **own), size=[32, 40])
+
+
+def test_pipelines_set_the_index_of_their_decoders(files, tmp_path):
+    names = [tmp_path / "pipeline.index", tmp_path / "decoder.index"]
+    results = []
+    for own in ({}, {"jpeg_index": str(names[1])}):
+        pipe = with_default(files, own, jpeg_index=names[0])
+        results.append([np.asarray(sample) for sample in pipe.run()[0]])
+        pipe.close()
+        assert [name.exists() for name in names] == [True, bool(own)]
+    np.testing.assert_array_equal(*results)
+    with pytest.raises(errors.ArgumentTypeError, match=r"`jpeg_index` takes a path, got 3"):
+        Pipeline(batch_size=1, jpeg_index=3)
+
+
+@pytest.mark.usefixtures("keep_random_state")
+def test_the_index_of_a_loader(files, tmp_path):
+    class Files(torch.utils.data.Dataset):
+        transform = transforms.Compose([transforms.Resize((32, 40)), transforms.ToTensor()])
+
+        def __len__(self):
+            return len(files)
+
+        def encoded_sample(self, index):
+            return files[index], index
+
+        def __getitem__(self, index):
+            raise AssertionError("the engine makes the samples")
+
+    index = tmp_path / "index"
+    loader = torchdali.DataLoader(
+        Files(), batch_size=4, accelerate=True, pipeline_options={"jpeg_index": index}
+    )
+    epochs = [torch.cat([images for images, _ in loader]) for _ in range(2)]
+    assert torch.equal(*epochs)
+    del loader
+    gc.collect()
+    assert index.stat().st_size > IMAGES * 24

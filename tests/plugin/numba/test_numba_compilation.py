@@ -131,24 +131,25 @@ def fail_always(out, data):
     raise ValueError("always", data[0])
 
 
-def run_many(calls: int) -> int:
-    """Makes that many calls of each kind; returns by how many bytes the process has grown."""
+def run_many(calls: int, parts: int = 4) -> list[int]:
+    """Makes that many calls in parts; returns by how many bytes the process grew in each."""
     pipes = [pipeline(**mode) for mode in MODES]
     failing = pipeline(fail_always)
-    grown = 0
-    for part in range(2):
+    grown = []
+    for _ in range(parts):
         before = resident()
         for pipe in pipes:
-            for _ in range(calls // 4 if part else 200):
+            for _ in range(calls // parts // len(pipes)):
                 pipe.run()
-        for _ in range(calls // 400 if part else 50):
+        for _ in range(calls // parts // 100):
             with pytest.raises(PipelineError):
                 failing.run()
         gc.collect()
-        grown = resident() - before
+        grown.append(resident() - before)
     return grown
 
 
 @pytest.mark.stress
 def test_fifty_thousand_calls_leak_nothing():
-    assert run_many(50_000) < 2e6
+    # What leaks grows in every part. The allocator grows in some, also because of other tests.
+    assert min(run_many(50_000)) < 5e5

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from torch.utils.data import Dataset
 
-from torchdali import fn, types
+from torchdali import fn
 from torchdali.data_node import DataNode
 from torchdali.errors import TorchdaliError, UnsupportedError, _make
 from torchdali.loader._compiled.partial import PartialSamples
@@ -18,6 +18,9 @@ from torchdali.loader._compiled.recognized import Recognized
 from torchdali.loader.fields import Layout
 from torchdali.pipeline import Pipeline
 from torchdali.transforms import Compose, Sample, Transform, equivalent, parts
+from torchdali.transforms._follow import Follower
+from torchdali.transforms._sample import size_in_file
+from torchdali.transforms._tensor_classes import as_image
 
 __all__ = ["CompiledDataset", "EncodedSamples", "Recorder", "compile_dataset"]
 
@@ -60,38 +63,70 @@ class Recorder:
         self._transform, self._structure = transform, structure
         self._recognized = recognized
         self.is_image = False
+        # If boxes, masks and key points may follow: how, and whether images are torchvision's.
+        self._follower: Follower | None = None
+        self._wraps: bool | None = None
 
     def __call__(self, *fields: Any, **named: Any) -> Any:
-        """Records the operators of the image; the other fields stay."""
+        """Records the operators of the image; the other fields stay.
+
+        If they may follow the image, the values that it was moved by come after them.
+        """
         name = self._recognized.image
         if name is not None:
             return {**named, name: self.image(named[name])}
         image, *rest = fields
         values = [self.image(image), *rest]
         self.is_image = not rest
+        if self._follower is not None:
+            return (*values, *self._follower.nodes)
         return self._structure(values) if rest else values[0]
 
     def image(self, image: DataNode) -> DataNode:
         """Records the operators of an image."""
-        size = None
-        if self._recognized.is_encoded:
-            encoded, is_upright = image, self._recognized.is_upright
-            # As Image.open(file).convert("RGB").
-            decoded = fn.decoders.image(encoded, adjust_orientation=is_upright)
-            assert isinstance(decoded, DataNode)
-            image = decoded
-
-            def size() -> DataNode:
-                shape = fn.peek_image_shape(encoded, adjust_orientation=is_upright)
-                node = fn.cast(shape[:2], dtype=types.FLOAT)
-                assert isinstance(node, DataNode)
-                return node
-
-        sample = Sample(image, size=size, channels=self._recognized.channels)
+        known = self._recognized
+        sample, size = _begun(known, image)
         self._transform.record(sample)
         if sample.kind == "pil":
             raise _make(UnsupportedError, "the transforms return a Pillow image")
+        if known.is_joint:
+            self._follower = Follower("transforms", sample, size)
+            self._wraps = sample.wraps
         return sample.result()
+
+    def followed(self, values: Sequence[Any]) -> Any:
+        """Returns a sample whose boxes, masks and key points have followed the image.
+
+        Args:
+            values: what the pipeline has made, as __call__() returns it.
+        """
+        follower = self._follower
+        assert follower is not None
+        count = len(values) - len(follower.nodes)
+        image, *rest = values[:count]
+        if self._wraps:
+            image = as_image(image)
+        made = follower.follow((image, *rest), image, image, values[count:])
+        return made if rest else made[0]
+
+
+def _begun(known: Recognized, image: DataNode) -> tuple[Sample, Callable[[], DataNode] | None]:
+    """Returns the sample that transforms are recorded on, and what makes the node of its size.
+
+    Args:
+        known: the dataset.
+        image: encoded, or pixels.
+    """
+    size = None
+    if known.is_encoded:
+        size = size_in_file(image, known.is_upright)
+        # As Image.open(file).convert("RGB").
+        decoded = fn.decoders.image(image, adjust_orientation=known.is_upright)
+        assert isinstance(decoded, DataNode)
+        image = decoded
+    sample = Sample(image, size=size, channels=known.channels)
+    sample.follows = known.is_joint
+    return sample, size
 
 
 class CompiledDataset(Dataset[Any]):
@@ -104,7 +139,7 @@ class CompiledDataset(Dataset[Any]):
 
     Attributes:
         dataset: see above.
-        is_compiled: whether the engine makes the samples of a DataLoader.
+        is_compiled: whether the engine makes the samples of a DataLoader, all of each.
         report: one line that says what the engine runs, what runs in Python, and why.
         recognized: what is known about the dataset; None: it is not compiled.
         transform: what the engine runs; None: nothing.
@@ -116,6 +151,7 @@ class CompiledDataset(Dataset[Any]):
         self.recognized: Recognized | None = None
         self.transform: Transform | None = None
         self.rest: list[Any] = []
+        self.is_compiled = False
         self._one_by_one: PartialSamples | None = None
         try:
             self.recognized = recognized = recognize(dataset)
@@ -123,8 +159,8 @@ class CompiledDataset(Dataset[Any]):
         except TorchdaliError as error:
             self._compile_part(str(error).splitlines()[0])
             return
-        python = ", ".join(recognized.python) or "nothing else"
-        steps = ", ".join(_steps(transform, recognized))
+        self.is_compiled = True
+        steps, python = _work(transform, recognized, [])
         self.report = f"{recognized.name} is compiled. The engine runs: {steps}. Python: {python}."
 
     def _compile_part(self, why: str) -> None:
@@ -140,17 +176,11 @@ class CompiledDataset(Dataset[Any]):
             self.recognized = None
             self.report = f"{type(self.dataset).__qualname__} runs in Python, as before: {why}"
             return
-        steps = ", ".join(_steps(self.transform, recognized))
-        python = ", ".join([*(_name(part) for part in self.rest), *recognized.python])
+        steps, python = _work(self.transform, recognized, self.rest)
         self.report = (
             f"{recognized.name} is compiled in part. The engine runs, in workers: {steps}. "
             f"Python, in workers: {python}, because {why}"
         )
-
-    @property
-    def is_compiled(self) -> bool:
-        """Whether the engine makes the samples, all of each."""
-        return self.transform is not None and not self.rest
 
     @property
     def key(self) -> str:
@@ -182,11 +212,15 @@ class CompiledDataset(Dataset[Any]):
     def __repr__(self) -> str:
         return f"CompiledDataset({self.report})"
 
-    def samples(self) -> EncodedSamples | PartialSamples:
-        """Returns the dataset that workers read."""
+    def samples(self, one_by_one: bool) -> EncodedSamples | PartialSamples:
+        """Returns the dataset that workers read.
+
+        Args:
+            one_by_one: whether they make samples; otherwise the pipeline of a loader does.
+        """
         assert self.recognized is not None
         assert self.transform is not None
-        if self.rest:
+        if one_by_one:
             return PartialSamples(self.dataset, self.transform, self.rest)
         return EncodedSamples(self.dataset, self.recognized.read)
 
@@ -200,6 +234,11 @@ class CompiledDataset(Dataset[Any]):
         """Returns the marks of the fields."""
         assert self.recognized is not None
         return None if self.recognized.is_encoded else {0: Layout("HWC")}
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether boxes, masks and key points of the engine's samples follow the images."""
+        return self.is_compiled and self.recognized is not None and self.recognized.is_joint
 
     @property
     def image(self) -> str | int:
@@ -228,58 +267,64 @@ def _check(record: Callable[[DataNode], Any], recognized: Recognized) -> None:
 
 
 def _begin(recognized: Recognized) -> tuple[Transform | None, list[Any]]:
-    """Returns what the engine can run at the beginning, and the other transforms."""
+    """Returns what workers can run in the engine at the beginning, and the other transforms.
+
+    Between operators, workers can run what works on boxes.
+    """
     every = parts(recognized.transform)
     known: list[Transform] = []
     for part in every:
         try:
-            native = Compose([*known, equivalent(part)])
-            _check(functools.partial(_recorded, native, recognized), recognized)
+            native = [*known, equivalent(part)]
+            recorded = [t for t in native if not (recognized.is_joint and t.works_on_boxes)]
+            _check(functools.partial(_recorded, recorded, recognized), recognized)
         except TorchdaliError:
             break
-        known.append(equivalent(part))
+        known = native
     rest = every[len(known) :]
-    return (Compose(known), rest) if known and rest else (None, [])
+    is_part = bool(rest) or any(transform.works_on_boxes for transform in known)
+    return (Compose(known), rest) if known and is_part else (None, [])
 
 
-def _recorded(transform: Transform, recognized: Recognized, image: DataNode) -> DataNode:
-    if recognized.is_encoded:
-        decoded = fn.decoders.image(image)
-        assert isinstance(decoded, DataNode)
-        image = decoded
-    sample = Sample(image, channels=recognized.channels)
-    transform.record(sample)
+def _recorded(transforms: list[Transform], known: Recognized, image: DataNode) -> DataNode:
+    sample, _ = _begun(known, image)
+    for transform in transforms:
+        transform.record(sample)
     return sample.result()
 
 
-def _name(transform: Any) -> str:
-    return str(getattr(transform, "__qualname__", type(transform).__qualname__))
-
-
-def _steps(transform: Transform, recognized: Recognized) -> Iterator[str]:
-    """Yields the names of what the engine runs."""
+def _work(transform: Transform, recognized: Recognized, rest: list[Any]) -> tuple[str, str]:
+    """Returns the names of what the engine runs, and of what Python does."""
+    every = list(_leaves(transform))
+    engine = [type(part).__name__ for part in every if not part.works_on_boxes]
     if recognized.is_encoded:
-        yield "decoding"
-    yield from _names(transform)
+        engine.insert(0, "decoding")
+    python = [type(part).__name__ for part in every if part.works_on_boxes]
+    if recognized.is_joint:
+        python.insert(0, "boxes, masks and key points")
+    python += [getattr(part, "__qualname__", type(part).__qualname__) for part in rest]
+    python += recognized.python
+    return ", ".join(engine), ", ".join(python) or "nothing else"
 
 
-def _names(transform: Transform) -> Iterator[str]:
+def _leaves(transform: Transform) -> Iterator[Transform]:
     if isinstance(transform, Compose):
         for part in transform.transforms:
-            yield from _names(part)
+            yield from _leaves(part)
     else:
-        yield type(transform).__name__
+        yield transform
 
 
 def compile_dataset(dataset: Any) -> CompiledDataset:
     """Returns a dataset of which DataLoader runs in the engine what it can.
 
-    Recognized are torchvision's ImageFolder, DatasetFolder, ImageNet, CIFAR, MNIST and
-    CocoDetection, torch's Subset and ConcatDataset of them, and datasets with a method
+    Recognized are torchvision's ImageFolder, DatasetFolder, ImageNet, CIFAR, MNIST, CocoDetection,
+    VOCDetection, VOCSegmentation and OxfordIIITPet, what wrap_dataset_for_transforms_v2() makes of
+    those with files, torch's Subset and ConcatDataset of them, and datasets with a method
     `encoded_sample(index)` that returns (file or bytes, *rest) where `__getitem__` returns
-    (transform(image), *rest); with transforms of torchvision or of torchdali.transforms; and
-    datasets of Hugging Face with set_transform(torchdali.transforms.OnColumn(...)). Others run in
-    Python, as before.
+    (transform(image), *rest), or transforms(image, *rest); with transforms of torchvision or of
+    torchdali.transforms; and datasets of Hugging Face with
+    set_transform(torchdali.transforms.OnColumn(...)). Others run in Python, as before.
 
     Args:
         dataset: a map-style dataset.

@@ -27,17 +27,18 @@ class LoaderView:
     Args:
         loader: a DataLoader, which the view does not keep alive.
         compiled: its dataset.
+        one_by_one: whether workers make the samples, as of a dataset that is compiled in part.
     """
 
-    def __init__(self, loader: Any, compiled: CompiledDataset) -> None:
+    def __init__(self, loader: Any, compiled: CompiledDataset, one_by_one: bool) -> None:
         set_own = self.__dict__.update
         set_own(
             _loader=weakref.ref(loader),
-            key=compiled.key,
-            dataset=compiled.samples(),
+            key=(compiled.key, one_by_one),
+            dataset=compiled.samples(one_by_one),
             dataset_name=type(compiled.dataset).__name__,
         )
-        if not compiled.is_compiled:
+        if one_by_one:
             return
         collate = user_collate(loader.collate_fn)
         is_default = collate is default_collate
@@ -45,14 +46,24 @@ class LoaderView:
         options.setdefault("num_threads", max(1, loader.num_workers))
         recorder = compiled.pipeline(list if is_default else tuple)
         marks = FieldMarks(recorder, compiled.fields())
-        keeps = loader.on_error != "raise" or not is_default
+        is_followed = compiled.is_followed
+        # Batches are made of samples in the end, or of what workers have collated.
+        by_sample = is_followed or not is_default
+        finish: Any = _Stacked(recorder, compiled.image) if is_default else _Collated(collate)
+        if is_followed:
+            finish = _Followed(recorder, None if is_default else collate)
         set_own(
             pipeline=recorder,
             pipeline_options=options,
             fields=compiled.fields(),
             workers="threads",
-            collate_fn=FieldCollate(marks, keeps_values=keeps, only=compiled.image),
-            finish_batch=_Stacked(recorder, compiled.image) if is_default else _Collated(collate),
+            collate_fn=FieldCollate(
+                marks,
+                keeps_values=by_sample or loader.on_error != "raise",
+                only=compiled.image,
+                collates=not by_sample,
+            ),
+            finish_batch=finish,
         )
 
     def __getattr__(self, name: str) -> Any:
@@ -91,6 +102,30 @@ class _Collated:
         return self._collate(made.samples())
 
 
+class _Followed:
+    """Moves boxes, masks and key points, and calls the user's `collate_fn` with the samples.
+
+    Args:
+        recorder: has recorded how they follow the images.
+        collate: of the user; None: default_collate.
+    """
+
+    def __init__(self, recorder: Recorder, collate: Callable[[Any], Any] | None) -> None:
+        self._recorder, self._collate = recorder, collate
+
+    def __call__(self, made: Any) -> Any:
+        samples = [self._recorder.followed(values) for values in made.samples()]
+        if self._collate is not None:
+            return self._collate(samples)
+        images = made.first_output()
+        if isinstance(images, list):
+            torch.stack(images)  # raises
+        if self._recorder.is_image:
+            return images
+        columns: list[Any] = list(zip(*samples, strict=True))
+        return [images, *map(default_collate, columns[1:])]
+
+
 def make_view(loader: Any, before: LoaderView | None) -> LoaderView | None:
     """Returns what iterators see of a loader with `accelerate`; None: the loader itself.
 
@@ -108,17 +143,22 @@ def make_view(loader: Any, before: LoaderView | None) -> LoaderView | None:
             say(f"{name} runs in Python, as before: {reason}")
         return None
     report = compiled.report
+    # An error of a target may leave out the sample where that is made, not after its batch.
+    is_single = compiled.is_followed and loader.on_error != "raise"
     collate = user_collate(loader.collate_fn)
-    if compiled.is_compiled and collate is not default_collate:
+    if is_single:
+        report += " Workers make the samples one by one, because of `on_error`."
+    elif compiled.is_compiled and collate is not default_collate:
         name = getattr(collate, "__qualname__", type(collate).__qualname__)
         report += f" In this process: collate_fn {name}."
     say(report)
     if compiled.transform is None:
         return None
-    if before is not None and before.key == compiled.key:
-        before.dataset.renew(compiled.samples())  # functions of the user may be other ones
+    view = LoaderView(loader, compiled, is_single or not compiled.is_compiled)
+    if before is not None and before.key == view.key:
+        before.dataset.renew(view.dataset)  # functions of the user may be other ones
         return before
-    return LoaderView(loader, compiled)
+    return view
 
 
 def _reason(loader: Any) -> str | None:

@@ -47,29 +47,33 @@ class PartialSamples(Dataset[Any]):
         """Returns a sample. If the engine cannot make it, the dataset does, or raises its error."""
         if self._recognized is None:
             self._recognized = recognize(self._dataset)
-        sample, name = self._recognized.read(index), self._recognized.image
+        known = self._recognized
+        sample, name = known.read(index), known.image
         image, *others = sample if name is None else (sample[name],)
+        together: list[Any] = others if known.is_joint else []
         try:
-            image = self._begun(image, self._recognized)
+            made = self._begun(image, known, together)
         except TorchdaliError:
             return self._dataset[index]
         for transform in self._rest:
-            image = transform(image)
+            made = transform(*made) if together else transform(made)
+        if together:
+            return made
         if name is not None:
-            return {**sample, name: image}
-        return (image, *others) if others else image
+            return {**sample, name: made}
+        return (made, *others) if others else made
 
     def renew(self, other: PartialSamples) -> None:
         """Has it make what another one makes."""
         self.__dict__.update(other.__dict__)
 
-    def _begun(self, image: Any, recognized: Recognized) -> Any:
+    def _begun(self, image: Any, recognized: Recognized, others: list[Any]) -> Any:
         if isinstance(image, dict):  # as Image(decode=False) of Hugging Face's returns it
             image = Path(image["path"]) if image["bytes"] is None else image["bytes"]
         if isinstance(image, os.PathLike):
             image = np.fromfile(image, np.uint8)
         if recognized.is_encoded:
-            return self._first.decode(image, recognized.is_upright)
+            return self._first.decode(image, recognized.is_upright, *others)
         array = np.asarray(image)
         pillow = importlib.import_module("PIL.Image")
         return self._first(pillow.fromarray(array[..., 0] if array.shape[2] == 1 else array))

@@ -98,12 +98,18 @@ class FieldCollate:
         marks: of the fields.
         keeps_values: whether samples of a batch may be left out later.
         only: the name or the index of the field that operators work on; None: any.
+        collates: whether the values of other fields than `only` are collated; else they are kept.
     """
 
     def __init__(
-        self, marks: FieldMarks, keeps_values: bool = False, only: str | int | None = None
+        self,
+        marks: FieldMarks,
+        keeps_values: bool = False,
+        only: str | int | None = None,
+        collates: bool = True,
     ) -> None:
         self._marks, self._keeps_values, self._only = marks, keeps_values, only
+        self._collates = collates
         self._key = ""
         self._runner: Any = None
 
@@ -138,7 +144,7 @@ class FieldCollate:
         columns = [
             _column(values, self._marks.of(names, index), described(names, index))
             if self._only in (None, index if names is None else names[index])
-            else _travelling(values if names else tuple(values), 0)
+            else self._beside(values if names else tuple(values))
             for index, values in enumerate(fields)
         ]
         if self._keeps_values:
@@ -147,6 +153,9 @@ class FieldCollate:
                 for column, values in zip(columns, fields, strict=True)
             ]
         return Fields(names, columns, len(samples))
+
+    def _beside(self, values: Sequence[Any]) -> Column:
+        return _travelling(values, 0) if self._collates else Column(None, values=list(values))
 
 
 def _fields(samples: Sequence[Any]) -> tuple[tuple[str, ...] | None, list[list[Any]]]:

@@ -60,6 +60,10 @@ class MadeRows:
             ]
         )
 
+    def first_output(self) -> Any:
+        """Returns the first output of the pipeline, as whole() does."""
+        return _tensors(self._outputs[0])
+
     def samples(self) -> list[Any]:
         """Returns the samples one by one, in the structure of the user's function."""
         outputs = iter(self._outputs)

@@ -39,6 +39,16 @@ bool ScanReader::go_to(size_t point) {
   return source_.seek(to.bits());
 }
 
+bool ScanReader::seek_row(int mcu_row, int& column, ScanBytes& source,
+                          std::array<int, 3>& predictors) const {
+  const size_t point = grid_.before(mcu_row, column);
+  const SeekPoint& to = seek_->points[point];
+  if (to.bits() < source.position()) return false;
+  column = grid_.column_of(point);
+  std::copy(to.dc.begin(), to.dc.end(), predictors.begin());
+  return source.seek(to.bits());
+}
+
 // Adds the current position, if it is the next unknown point. The bits before it exist.
 void ScanReader::note() {
   const bool on_grid = column_ % SeekGrid::kColumns == 0 || column_ == grid_.mcus_per_row;
@@ -76,7 +86,7 @@ bool ScanReader::read_row(int mcu_row, int first, int last) {
     const size_t point = std::min(grid_.before(mcu_row, first), seek_->known - 1);
     if (point > grid_.before(row_, column_) && !go_to(point)) return false;
     // The rest of the scan was valid when the points were made, so it is not read again.
-    if (seek_->known > grid_.before(mcu_row, grid_.mcus_per_row)) end = last + 1;
+    if (is_known(mcu_row)) end = last + 1;
   }
   for (;;) {
     if (!read_columns(row_ == mcu_row ? end : grid_.mcus_per_row)) return false;
@@ -86,9 +96,9 @@ bool ScanReader::read_row(int mcu_row, int first, int last) {
   }
 }
 
-bool read_with_index(Bytes bytes, const Header& header, bool part, Index* index,
+bool read_with_index(Bytes bytes, const Header& header, bool useful, Index* index,
                      ScratchMemory& scratch, const std::function<bool(SeekPoints*)>& read) {
-  if (index && part && header.scan.size() <= kMaxSeekableScan) {
+  if (index && useful && header.scan.size() <= kMaxSeekableScan) {
     const size_t room = SeekGrid(header).size();
     auto* points = static_cast<SeekPoint*>(scratch.allocate(room * sizeof(SeekPoint)));
     SeekPoints seek{.points = {points, room}};

@@ -24,6 +24,13 @@ class ScanReader {
   // ascend. Returns false if the codes are broken.
   bool read_row(int mcu_row, int first, int last);
   int mcus_per_row() const { return grid_.mcus_per_row; }
+  // Whether the points of row `mcu_row` are known, and that its codes are valid.
+  bool is_known(int mcu_row) const {
+    return seek_ && seek_->known > grid_.before(mcu_row, grid_.mcus_per_row);
+  }
+  // For a known row, without restart intervals: has `source` continue at the last point that is
+  // not after MCU `column`, and sets `column` to that of the point. False if that is not ahead.
+  bool seek_row(int mcu_row, int& column, ScanBytes& source, std::array<int, 3>& predictors) const;
 
   const Header& header_;
   ScanBytes source_;
@@ -46,10 +53,9 @@ class ScanReader {
   int to_restart_, restarts_ = 0;
 };
 
-// Calls read(points) for an image of which the fraction `part` of the MCUs is needed, with the
-// points in `index` (may be null), and again without points if that fails. Stores new points.
-// Returns the result of the last read().
-bool read_with_index(Bytes bytes, const Header& header, bool part, Index* index,
+// Calls read(points) with the points in `index` (may be null), if they are `useful`, and again
+// without points if that fails. Stores new points. Returns the result of the last read().
+bool read_with_index(Bytes bytes, const Header& header, bool useful, Index* index,
                      ScratchMemory& scratch, const std::function<bool(SeekPoints*)>& read);
 
 }  // namespace torchdali::io::jpeg
