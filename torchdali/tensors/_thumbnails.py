@@ -58,7 +58,7 @@ def thumbnail(sample: torch.Tensor, layout: str) -> torch.Tensor | None:
     longest = max(height, width, _LONGEST)
     rows = torch.arange(max(height * _LONGEST // longest, 1)) * longest // _LONGEST
     columns = torch.arange(max(width * _LONGEST // longest, 1)) * longest // _LONGEST
-    small = sample[rows][:, columns]
+    small = sample[rows][:, columns].cpu()
     if small.dtype != torch.uint8:
         values = small.double()
         low, high = values.min(), values.max()
