@@ -97,19 +97,35 @@ inline int32_t nearest_index(float at, float n) {
 template <class T, int kChannels>
 void copy_nearest(T* out, int64_t out_plane, const T* in, const ImageExtents& image,
                   const NearestBlock& block, int64_t n, const T* fill) {
-  const auto width = image.width;
+  // The numbers of the pixels, as a loop that is vectorized.
+  alignas(64) int32_t at[kMapBlock];
+  const auto width = static_cast<int32_t>(image.width);
+  for (int64_t i = 0; i < n; ++i)
+    at[i] = (block.x[i] | block.y[i]) < 0 ? -1 : block.y[i] * width + block.x[i];
   if (image.planar || kChannels == 1) {
-    alignas(64) int32_t at[kMapBlock];
-    for (int64_t i = 0; i < n; ++i)
-      at[i] = (block.x[i] | block.y[i]) < 0 ? -1
-                                            : block.y[i] * static_cast<int32_t>(width) + block.x[i];
     for (int c = 0; c < kChannels; ++c, out += out_plane, in += image.pixels())
       for (int64_t i = 0; i < n; ++i) out[i] = at[i] < 0 ? fill[c] : in[at[i]];
     return;
   }
-  for (int64_t i = 0; i < n; ++i) {
-    const bool outside = (block.x[i] | block.y[i]) < 0;
-    const T* from = outside ? fill : in + (block.y[i] * width + block.x[i]) * kChannels;
+  int64_t i = 0;
+  if constexpr (sizeof(T) == 1 && kChannels == 3) {
+    // Words of four bytes, the last of which is overwritten by the next pixel. The last pixel of
+    // the input cannot be read as a word.
+    uint32_t fill_word = 0;
+    std::memcpy(&fill_word, fill, 3);
+    const auto last = static_cast<int32_t>(image.pixels() - 1);
+    for (; i + 1 < n; ++i) {
+      uint32_t word = fill_word;
+      if (at[i] >= 0) {
+        const T* from = in + static_cast<int64_t>(at[i]) * 3;
+        if (at[i] < last) std::memcpy(&word, from, 4);
+        else std::memcpy(&word, from, 3);
+      }
+      std::memcpy(out + 3 * i, &word, 4);
+    }
+  }
+  for (; i < n; ++i) {
+    const T* from = at[i] < 0 ? fill : in + static_cast<int64_t>(at[i]) * kChannels;
     for (int c = 0; c < kChannels; ++c) out[i * kChannels + c] = from[c];
   }
 }
