@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import importlib
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +13,7 @@ import torch
 
 from torchdali import fn
 from torchdali._eager import values
+from torchdali._eager.pillow import IMAGE_MODES, is_pillow, pixels_of, to_image
 from torchdali._eager.program import Program, derive_seeds, draw_seed, placeholder
 from torchdali.data_node import DataNode, OpNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
@@ -30,35 +30,52 @@ from torchdali.transforms._sample import Sample
 __all__ = ["find_image", "leaves_of", "replaced", "run", "run_on_file"]
 
 
+_Tensor = torch.Tensor
+_NOTHING: Sequence[_Tensor] = ()
+_DTYPES = (torch.uint8, torch.float32)
+
+
 @dataclass(frozen=True)
 class _Traced:
     """What a transform has recorded for one kind of images.
 
     Attributes:
-        program: of the recorded operators; None: the image is returned as it is.
+        program: of the recorded operators; None: the pixels stay as they are.
         kind: of the result.
         layout: of the images that it takes.
         sample: the recorded sample: how boxes, masks and key points follow.
+        certain: what was recorded for a transform that chance decides on; it holds no reference to
+            others, which are to be released when their users drop them.
+        chance: the probability that it is applied.
+        otherwise: what is done to other images.
     """
 
     program: Program | None
     kind: Literal["pil", "tensor"]
     layout: Literal["CHW", "HWC"]
     sample: Sample
+    certain: Any = None
+    chance: float = 1.0
+    otherwise: _Traced | None = None
+
+    def drawn(self) -> _Traced:
+        """Returns what is done to an image, by a draw of torch's global generator."""
+        if self.otherwise is None or float(torch.rand(())) < self.chance:
+            return self
+        return self.otherwise
 
 
 # For each transform, what it has recorded, by its arguments and the kind of the image.
 _traced: weakref.WeakKeyDictionary[Any, dict[Any, _Traced]] = weakref.WeakKeyDictionary()
 
 
-def run(transform: Any, record: Callable[[Sample], None], inputs: tuple[Any, ...]) -> Any:
+def run(transform: Any, inputs: tuple[Any, ...]) -> Any:
     """Returns what a transform makes of an image, and the other inputs as they are.
 
-    Random values follow from torch's global generator, from which one number is drawn.
+    Random values follow from torch's global generator.
 
     Args:
         transform: which is kept in mind with what it records.
-        record: its method.
         inputs: of the user: one image, of Pillow, NumPy ("HWC") or torch ("CHW"), and anything
             else; or a structure of them.
 
@@ -69,12 +86,14 @@ def run(transform: Any, record: Callable[[Sample], None], inputs: tuple[Any, ...
     """
     name = type(transform).__name__
     given = inputs if len(inputs) > 1 else inputs[0]
-    if type(given) is torch.Tensor or _is_pil(given):
-        return _run_on_image(transform, record, given, ())
+    if type(given) is _Tensor:
+        return _run_on_tensor(transform, given, given, (), is_chw=True)
+    if is_pillow(given):
+        return _run_on_pillow(transform, given, ())
     leaves = list(leaves_of(given))
     parts = {id(leaf): part for leaf in leaves if (part := annotation(leaf)) is not None}
     image = find_image(name, leaves)
-    made = {id(image): _run_on_image(transform, record, image, list(parts.values()))}
+    made = {id(image): _run_on_image(transform, image, list(parts.values()))}
     made.update((key, part.result()) for key, part in parts.items())
     return replaced(given, made)
 
@@ -90,7 +109,7 @@ def find_image(name: str, leaves: Sequence[Any]) -> Any:
     if "Video" in kinds:
         raise _make(UnsupportedError, f"{name}: Video is not implemented for tensors")
     pairs = list(zip(leaves, kinds, strict=True))
-    found = [leaf for leaf, kind in pairs if kind == "Image" or _is_pil(leaf)]
+    found = [leaf for leaf, kind in pairs if kind == "Image" or is_pillow(leaf)]
     if len(found) > 1:
         raise _make(
             UnsupportedError,
@@ -125,18 +144,11 @@ def replaced(value: Any, made: dict[int, Any]) -> Any:
     return made.get(id(value), value)
 
 
-def _is_pil(value: Any) -> bool:
-    return hasattr(value, "getbands") and hasattr(value, "mode")
-
-
-def run_on_file(
-    transform: Any, record: Callable[[Sample], None], data: Any, is_upright: bool = False
-) -> Any:
+def run_on_file(transform: Any, data: Any, is_upright: bool = False) -> Any:
     """Returns what a transform makes of the RGB image in a file, which is decoded as Pillow does.
 
     Args:
         transform: which is kept in mind with what it records.
-        record: its method.
         data: the bytes of the file.
         is_upright: turn the image as its EXIF data say.
 
@@ -150,43 +162,65 @@ def run_on_file(
         decoded = fn.decoders.image(node, adjust_orientation=is_upright)
         assert isinstance(decoded, DataNode)
         sample = Sample(decoded)
-        record(sample)
+        transform.record(sample)
         program = Program([node], [sample.result()])
         known[key] = _Traced(program, sample.kind, "HWC", sample)
     return _result(known[key], values.sample(data)[0], "")[0]
 
 
-def _run_on_image(
-    transform: Any, record: Callable[[Sample], None], image: Any, parts: Sequence[Annotation]
-) -> Any:
+def _run_on_image(transform: Any, image: Any, parts: Sequence[Annotation]) -> Any:
     """Returns what a transform makes of an image; moves what follows it."""
-    name = type(transform).__name__
-    follows = bool(parts)
-    if _is_pil(image):
-        # An image that stays as it is, is not converted.
-        traced = _trace(transform, record, "pil", torch.uint8, len(image.getbands()), follows)
-        if traced.program is None and traced.kind == "pil":
-            _move(name, traced, parts, (image.height, image.width), [])
-            return image
+    if is_pillow(image):
+        return _run_on_pillow(transform, image, parts)
     tensor, _ = values.sample(image)
-    kind: Literal["pil", "tensor"] = "pil" if _is_pil(image) else "tensor"
-    if isinstance(image, torch.Tensor):
-        if tensor.dim() != 3:
-            raise _make(
-                UnsupportedError,
-                f"{name}: expected an image [C, H, W], got a tensor of shape {list(tensor.shape)}",
-            )
-        if type(tensor) is not torch.Tensor:
-            tensor = tensor.as_subclass(torch.Tensor)
-    elif tensor.dim() == 2:
+    is_chw = isinstance(image, _Tensor)
+    if not is_chw and tensor.dim() == 2:
         tensor = tensor[..., None]
-    if tensor.dtype not in (torch.uint8, torch.float32):
-        raise _make(UnsupportedError, f"{name}: images of {tensor.dtype} are not implemented")
-    is_chw = isinstance(image, torch.Tensor)
-    channels = tensor.shape[0 if is_chw else 2]
-    traced = _trace(transform, record, kind, tensor.dtype, channels, follows)
-    height_and_width = tensor.shape[1:] if is_chw else tensor.shape[:2]
-    drawn: list[torch.Tensor] = []
+    if type(tensor) is not _Tensor:
+        tensor = tensor.as_subclass(_Tensor)
+    return _run_on_tensor(transform, image, tensor, parts, is_chw)
+
+
+def _run_on_pillow(transform: Any, image: Any, parts: Sequence[Annotation]) -> Any:
+    channels = IMAGE_MODES.get(image.mode)
+    is_plain = channels is not None
+    traced = _trace(transform, "pil", torch.uint8, channels or len(image.getbands()), bool(parts))
+    if parts:
+        _check_sizes(transform, traced, parts, (image.height, image.width))
+    traced = traced.drawn()
+    made, drawn = None, _NOTHING
+    if traced.program is None and traced.kind == "pil":
+        made = image  # which is not converted
+    elif is_plain and not parts:
+        made = (traced.certain or transform).on_pillow(image)
+    if made is None:
+        made = pixels_of(image, planar=traced.program is None)
+        _check_dtype(transform, made.dtype)
+        if traced.program is not None:
+            made, drawn = _result(traced, made, "HWC")
+    if parts:
+        _move(traced, parts, drawn)
+    return _as_given(image, made, traced, parts)
+
+
+def _run_on_tensor(
+    transform: Any, image: Any, tensor: _Tensor, parts: Sequence[Annotation], is_chw: bool
+) -> Any:
+    """Returns what a transform makes of an image, which was given as a tensor or an array."""
+    shape = tensor.shape
+    if len(shape) != 3:
+        raise _make(
+            UnsupportedError,
+            f"{type(transform).__name__}: expected an image [C, H, W], got a tensor of shape "
+            f"{list(shape)}",
+        )
+    values.check_strided(tensor)
+    channels = shape[0 if is_chw else 2]
+    traced = _trace(transform, "tensor", tensor.dtype, channels, bool(parts))
+    if parts:
+        _check_sizes(transform, traced, parts, tuple(shape[1:] if is_chw else shape[:2]))
+    traced = traced.drawn()
+    drawn = _NOTHING
     if traced.program is None:
         made = tensor if is_chw else tensor.permute(2, 0, 1)
     else:
@@ -194,10 +228,8 @@ def _run_on_image(
             tensor = tensor.permute(1, 2, 0)
         made, drawn = _result(traced, tensor, traced.layout)
     if parts:
-        _move(name, traced, parts, tuple(height_and_width), drawn)
-    elif type(image) is torch.Tensor:
-        return made
-    return _as_given(image, made, traced, parts)
+        _move(traced, parts, drawn)
+    return made if type(image) is _Tensor and not parts else _as_given(image, made, traced, parts)
 
 
 def _as_given(image: Any, made: Any, traced: _Traced, parts: Sequence[Annotation]) -> Any:
@@ -211,20 +243,25 @@ def _as_given(image: Any, made: Any, traced: _Traced, parts: Sequence[Annotation
     return as_image(made) if parts and traced.sample.wraps else made
 
 
-def _move(
-    name: str,
-    traced: _Traced,
-    parts: Sequence[Annotation],
-    size: tuple[int, ...],
-    drawn: Sequence[torch.Tensor],
+def _check_sizes(
+    transform: Any, traced: _Traced, parts: Sequence[Annotation], size: tuple[int, ...]
 ) -> None:
-    """Has boxes, masks and key points follow the image."""
     if traced.sample.needs_one_size and any(part.canvas != size for part in parts):
         raise _make(
             ArgumentError,
-            f"{name}: found several sizes: an image of {size}, and boxes, masks or key points of "
-            + ", ".join(str(part.canvas) for part in parts),
+            f"{type(transform).__name__}: found several sizes: an image of {size}, and boxes, "
+            "masks or key points of " + ", ".join(str(part.canvas) for part in parts),
         )
+
+
+def _check_dtype(transform: Any, dtype: torch.dtype) -> None:
+    if dtype not in _DTYPES:
+        name = type(transform).__name__
+        raise _make(UnsupportedError, f"{name}: images of {dtype} are not implemented")
+
+
+def _move(traced: _Traced, parts: Sequence[Annotation], drawn: Sequence[_Tensor]) -> None:
+    """Has boxes, masks and key points follow the image."""
     numbers = iter([value.reshape(-1).tolist() for value in drawn])
     for function, given in traced.sample.moves:
         taken = [next(numbers) if isinstance(value, DataNode) else value for value in given]
@@ -232,56 +269,56 @@ def _move(
             function(part, *taken)
 
 
-def _result(traced: _Traced, tensor: torch.Tensor, layout: str) -> tuple[Any, list[torch.Tensor]]:
+def _result(traced: _Traced, tensor: _Tensor, layout: str) -> tuple[Any, Sequence[_Tensor]]:
     """Returns what a program makes of a tensor: a tensor or a Pillow image, and its values."""
-    assert traced.program is not None
-    seeds = []
-    if traced.program.num_random:
-        seeds = derive_seeds(draw_seed(), traced.program.num_random)
-    outputs = traced.program.run([(tensor, layout)], seeds=seeds, single=True)
-    made, drawn = outputs[0][0], [data for data, _ in outputs[1:]]
-    if traced.kind == "tensor":
-        return made, drawn
-    array = made.numpy()
-    module = importlib.import_module("PIL.Image")
-    return module.fromarray(array[..., 0] if array.shape[2] == 1 else array), drawn
+    program = traced.program
+    assert program is not None
+    seeds = derive_seeds(draw_seed(), program.num_random) if program.num_random else ()
+    outputs = program.run_sample([(tensor, layout)], seeds)
+    made = outputs[0][0]
+    if traced.kind == "pil":
+        made = to_image(made)
+    return made, [data for data, _ in outputs[1:]]
 
 
-def _trace(
-    transform: Any,
-    record: Callable[[Sample], None],
-    kind: Any,
-    dtype: torch.dtype,
-    channels: int,
-    follows: bool,
-) -> _Traced:
-    known = _traced.setdefault(transform, {})
+def _trace(transform: Any, kind: Any, dtype: torch.dtype, channels: int, follows: bool) -> _Traced:
+    """Returns what a transform records for a kind of images, which is recorded once."""
+    known = _traced.get(transform)
+    if known is None:
+        known = _traced[transform] = {}
     key = transform.key(), kind, dtype, channels, follows
-    if key not in known:
-        # Tensors are not copied to the other layout, if the operators read theirs.
-        layouts: list[Literal["CHW", "HWC"]] = ["CHW"] if kind == "tensor" else []
-        for layout in [*layouts, "HWC"]:
-            known[key], reads = _traced_in(layout, record, kind, dtype, channels, follows)
-            if reads:
-                break
-    return known[key]
+    found = known.get(key)
+    if found is None:
+        _check_dtype(transform, dtype)
+        chance, certain = transform.applied()
+        found = _traced_in_best_layout(certain, kind, dtype, channels, follows)
+        if chance < 1:
+            same = _Traced(None, kind, found.layout, Sample(placeholder("image"), kind))
+            found = replace(found, certain=certain, chance=chance, otherwise=same)
+        known[key] = found
+    return found
+
+
+def _traced_in_best_layout(
+    transform: Any, kind: Any, dtype: torch.dtype, channels: int, follows: bool
+) -> _Traced:
+    # Tensors are not copied to the other layout, if the operators read theirs.
+    if kind == "tensor":
+        found, reads = _traced_in("CHW", transform, kind, dtype, channels, follows)
+        if reads:
+            return found
+    return _traced_in("HWC", transform, kind, dtype, channels, follows)[0]
 
 
 def _traced_in(
-    layout: Any,
-    record: Callable[[Sample], None],
-    kind: Any,
-    dtype: torch.dtype,
-    channels: int,
-    follows: bool,
+    layout: Any, transform: Any, kind: Any, dtype: torch.dtype, channels: int, follows: bool
 ) -> tuple[_Traced, bool]:
     """Returns what is recorded for images of a layout, and whether all operators read it."""
     node = placeholder("image")
     sample = Sample(node, kind, dtype, channels=channels, layout=layout)
     sample.follows = follows
-    record(sample)
-    # Of a Pillow image that becomes a tensor, values are copied.
-    if sample.is_untouched(node) and sample.kind == kind:
+    transform.record(sample)
+    if sample.is_untouched(node):
         return _Traced(None, sample.kind, layout, sample), True
     made = sample.result()
     assert made.source is not None

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from torchdali import fn
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
@@ -60,6 +62,21 @@ def _pad_crop(sample: Sample, border: dict[str, Any], **arguments: Any) -> None:
         sample.image = pad(sample.image)
 
 
+def _pads_and_places(
+    canvas: tuple[int, int], padding: list[int], size: list[int], pad_if_needed: bool
+) -> tuple[list[int], list[int]]:
+    """Returns the pixels that fn.pad_crop adds, and how far its window can move along y and x."""
+    pads, places = list(padding), []
+    for axis in range(2):
+        missing = size[axis] - canvas[axis] - pads[1 - axis] - pads[3 - axis]
+        if missing > 0 and pad_if_needed:
+            pads[1 - axis] += missing
+            pads[3 - axis] += missing
+            missing = -missing
+        places.append(-missing)
+    return pads, places
+
+
 def _follow_crop(
     part: Annotation,
     position: list[float],
@@ -69,19 +86,17 @@ def _follow_crop(
     border: dict[str, Any],
 ) -> None:
     """Moves what follows an image as fn.pad_crop moves the image."""
-    pads, places = list(padding), []
-    for axis in range(2):
-        missing = size[axis] - part.canvas[axis] - pads[1 - axis] - pads[3 - axis]
-        if missing > 0 and pad_if_needed:
-            pads[1 - axis] += missing
-            pads[3 - axis] += missing
-            missing = -missing
-        places.append(-missing)
+    pads, places = _pads_and_places(part.canvas, padding, size, pad_if_needed)
     if any(pads):
         part.pad(pads, border["mode"], border["fill_value"])
     if any(places):
         top, left = (int(u * (n + 1)) for u, n in zip(position, places, strict=True))
         part.crop(top, left, *size)
+
+
+def _is_black(border: dict[str, Any]) -> bool:
+    """Returns whether added pixels are 0, as those that Pillow's crop() adds."""
+    return border["mode"] == "constant" and not any(border["fill_value"])
 
 
 class Pad(Transform):
@@ -100,6 +115,13 @@ class Pad(Transform):
         self.fill, self.padding_mode = fill, padding_mode
         self._pads = _padding("Pad", padding)
         self._border = _border("Pad", fill, padding_mode)
+
+    def on_pillow(self, image: Any) -> Any:
+        """See Transform."""
+        if not _is_black(self._border):
+            return None
+        left, top, right, bottom = self._pads
+        return image.crop((-left, -top, image.width + right, image.height + bottom))
 
     def record(self, sample: Sample) -> None:
         """See Transform."""
@@ -134,6 +156,17 @@ class RandomCrop(Transform):
         self.fill, self.padding_mode = fill, padding_mode
         self._pads = [0, 0, 0, 0] if padding is None else _padding("RandomCrop", padding)
         self._border = _border("RandomCrop", fill, padding_mode)
+
+    def on_pillow(self, image: Any) -> Any:
+        """See Transform."""
+        canvas = image.height, image.width
+        pads, places = _pads_and_places(canvas, self._pads, self.size, bool(self.pad_if_needed))
+        if min(places) < 0 or (any(pads) and not _is_black(self._border)):
+            return None
+        position = torch.rand(2).tolist()
+        top, left = (int(u * (n + 1)) for u, n in zip(position, places, strict=True))
+        top, left = top - pads[1], left - pads[0]
+        return image.crop((left, top, left + self.size[1], top + self.size[0]))
 
     def record(self, sample: Sample) -> None:
         """See Transform."""
