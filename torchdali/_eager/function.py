@@ -110,7 +110,7 @@ class Function:
             pairs.append((tensor, layout))
         pairs += fed
         try:
-            made = operation.program().run(pairs, single=True, seeds=options.seeds())
+            made = operation.program().run_sample(pairs, options.seeds() if options.random else ())
         except TorchdaliError as error:
             error.sample = error.batch_size = None
             raise

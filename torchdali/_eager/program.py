@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -33,6 +34,13 @@ _MOST_SAMPLES = 1 << 30
 _KEPT_STORAGES = 2
 _NO_SEEDS = (0,)  # of operators that draw nothing
 
+
+class _OfThread(threading.local):
+    def __init__(self) -> None:
+        self.drawn = torch.empty((), dtype=torch.int64)  # the last seed
+
+
+_of_thread = _OfThread()
 
 _programs: weakref.WeakSet[Program] = weakref.WeakSet()
 
@@ -70,7 +78,7 @@ def placeholder(name: str) -> DataNode:
 
 def draw_seed(generator: torch.Generator | None = None) -> int:
     """Returns a seed drawn from a generator; None: the one that torch.manual_seed() sets."""
-    return int(torch.empty((), dtype=torch.int64).random_(generator=generator))
+    return int(_of_thread.drawn.random_(generator=generator))
 
 
 def derive_seeds(seed: int, count: int) -> list[int]:
@@ -148,44 +156,68 @@ class Program:
         *,
         batch_size: int = 1,
         seeds: Sequence[int] = (),
-        single: bool = False,
     ) -> list[tuple[Any, str]]:
         """Returns (data, layout) of each output.
 
         The data is a tensor whose first axis is the samples, or a list of tensors if their shapes
-        differ; for `single`, the tensor of the sample.
+        differ.
 
         Args:
-            inputs: (data, layout) for each placeholder. The data is a list of tensors, or for
-                `single` a tensor.
+            inputs: (list of tensors, layout) for each placeholder.
             batch_size: number of samples.
             seeds: `num_random` of them.
-            single: whether the batch is one sample, which is passed and returned by itself.
         """
-        fed = [
+        if batch_size > 1 and settings.get_num_threads() > 1:
+            return self._run_on_threads(self._fed(inputs), batch_size, seeds or _NO_SEEDS)
+        return self._run_here(self._fed(inputs), batch_size, seeds or _NO_SEEDS, False)
+
+    def run_sample(
+        self, inputs: Sequence[tuple[torch.Tensor, str]], seeds: Sequence[int] = ()
+    ) -> list[tuple[torch.Tensor, str]]:
+        """Returns (tensor, layout) of each output for one sample.
+
+        Args:
+            inputs: (tensor, layout) for each placeholder.
+            seeds: `num_random` of them.
+        """
+        names = self._names
+        if len(names) == 1 and names[0] is not None:
+            fed = [(names[0], *inputs[0])]
+        else:
+            fed = self._fed(inputs)
+        return self._run_here(fed, 1, seeds or _NO_SEEDS, True)
+
+    def _fed(self, inputs: Sequence[tuple[Any, str]]) -> list[tuple[str, Any, str]]:
+        return [
             (name, data, layout)
             for name, (data, layout) in zip(self._names, inputs, strict=True)
             if name is not None
         ]
-        options = {"batch_size": batch_size, "seeds": seeds or _NO_SEEDS, "single": single}
-        if batch_size > 1 and settings.get_num_threads() > 1:
-            return self._run_on_threads(fed, options)
+
+    def _run_here(
+        self, fed: Any, batch_size: int, seeds: Sequence[int], single: bool
+    ) -> list[tuple[Any, str]]:
+        idle = self._idle
         try:
-            engine = self._idle.pop()
+            engine = idle.pop()
         except IndexError:
             engine = self._make(num_threads=1, inline_only=True)
         try:
-            return engine.run(fed, **options)  # type: ignore[no-any-return]
+            made: list[tuple[Any, str]] = engine.run(fed, batch_size, seeds, single)
+            return made
         finally:
-            self._idle.append(engine)
+            idle.append(engine)
 
-    def _run_on_threads(self, fed: Any, options: Any) -> list[tuple[Any, str]]:
+    def _run_on_threads(
+        self, fed: Any, batch_size: int, seeds: Sequence[int]
+    ) -> list[tuple[Any, str]]:
         threads = settings.threads()
         with threads.lock:
             if self._on_threads is None or self._on_threads[0] is not threads:
                 engine = self._make(num_threads=threads.count, workers=threads.engine)
                 self._on_threads = threads, engine
-            return self._on_threads[1].run(fed, **options)  # type: ignore[no-any-return]
+            made: list[tuple[Any, str]] = self._on_threads[1].run(fed, batch_size, seeds, False)
+            return made
 
     def _make(self, **options: Any) -> Any:
         return _C.Executor(

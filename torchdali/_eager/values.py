@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from torchdali._eager.pillow import is_pillow, pixels_of
 from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -26,8 +27,6 @@ from torchdali.tensors._input import as_tensor
 __all__ = ["Samples", "check_strided", "is_batch", "numbers", "sample", "samples"]
 
 _Tensor = torch.Tensor
-# Modes of PIL whose pixels are what they show: gray, colors, and one channel of numbers.
-_PIL_MODES = ("L", "RGB", "RGBA", "I;16", "I", "F", "LA", "YCbCr", "CMYK")
 
 
 class Samples:
@@ -73,9 +72,8 @@ def sample(value: Any, *, reads_files: bool = False) -> tuple[_Tensor, str]:
         return _of_bytes(value), ""
     if isinstance(value, (bool, int, float)):
         return torch.tensor(value, dtype=_number_type(value)), ""
-    mode = getattr(value, "mode", None)
-    if mode is not None and hasattr(value, "getbands"):  # an image of PIL
-        return _of_pil(value, mode)
+    if is_pillow(value):
+        return pixels_of(value), "HWC"
     return as_tensor(value)
 
 
@@ -115,17 +113,6 @@ def _of_bytes(data: bytes | bytearray) -> _Tensor:
     return as_tensor(data)[0]
 
 
-def _of_pil(image: Any, mode: str) -> tuple[_Tensor, str]:
-    if mode not in _PIL_MODES:
-        raise _make(
-            ArgumentError,
-            f"a PIL image of mode {mode!r} holds no colors",
-            fix='pass image.convert("RGB")',
-        )
-    tensor, _ = as_tensor(image)
-    return (tensor if tensor.dim() == 3 else tensor.unsqueeze(-1)), "HWC"
-
-
 def check_strided(tensor: _Tensor) -> None:
     """Raises an error for a tensor that operators cannot read.
 
@@ -139,7 +126,7 @@ def check_strided(tensor: _Tensor) -> None:
             "a tensor that requires a gradient was passed, and operators compute none",
             fix="pass tensor.detach()",
         )
-    if tensor.device.type != "cpu":
+    if not tensor.is_cpu:
         raise _make(
             UnsupportedError,
             f"operators on tensors run on the CPU in this version, and a tensor is on "

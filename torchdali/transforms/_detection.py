@@ -14,7 +14,7 @@ from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
 from torchdali.transforms._annotations import Annotation, Boxes
 from torchdali.transforms._eager import find_image
-from torchdali.transforms._follow import annotations_of, leaves_of, replaced
+from torchdali.transforms._follow import annotations_of, leaves_of, replaced, size_of
 from torchdali.transforms._sample import Sample
 from torchdali.transforms._tensor_classes import kind_of, wrapped
 from torchdali.transforms._transform import Transform
@@ -184,15 +184,6 @@ def _overlaps(boxes: _Array, first: _Array, last: _Array) -> _Array:
         (boxes[:, 2:] - boxes[:, :2]).prod(-1) + (last - first).prod() - common
     )
     return shares
-
-
-def size_of(image: Any) -> tuple[int, int]:
-    """Returns height and width of a tensor, an array or a Pillow image."""
-    if isinstance(image, torch.Tensor):
-        return int(image.shape[-2]), int(image.shape[-1])
-    if isinstance(image, np.ndarray):
-        return image.shape[0], image.shape[1]
-    return image.height, image.width
 
 
 def cropped(image: Any, top: int, left: int, height: int, width: int) -> Any:
