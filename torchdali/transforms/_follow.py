@@ -16,7 +16,16 @@ from torchdali.transforms._annotations import Annotation, annotation
 from torchdali.transforms._sample import Sample
 from torchdali.transforms._tensor_classes import kind_of
 
-__all__ = ["Follower", "Moves", "annotations_of", "check_alone", "leaves_of", "replaced", "size_of"]
+__all__ = [
+    "Follower",
+    "Moves",
+    "annotations_of",
+    "check_alone",
+    "leaves_of",
+    "numbers_of",
+    "replaced",
+    "size_of",
+]
 
 _MOST_NUMBERS = 64  # that are a list; more are a tensor
 _PLAIN = {int, float, str, bool, type(None)}
@@ -52,7 +61,7 @@ class Moves:
         self.nodes.append(value)
         return True, len(self.nodes) - 1
 
-    def steps(self, drawn: Sequence[list[float]]) -> Iterator[tuple[Any, list[Any] | None]]:
+    def steps(self, drawn: Sequence[Any]) -> Iterator[tuple[Any, list[Any] | None]]:
         """Yields functions and their values; None: it gets all that follows the image together.
 
         Args:
@@ -106,10 +115,7 @@ class Follower:
             ArgumentError: boxes, masks or key points are of an image of another size.
             UnsupportedError: there are several images, or videos.
         """
-        numbers: list[Any] = [
-            value.reshape(-1).tolist() if value.numel() <= _MOST_NUMBERS else value.reshape(-1)
-            for value in drawn
-        ]
+        numbers = [numbers_of(value) for value in drawn]
         if self._returns_size:
             size = tuple(map(int, numbers[-1]))
         leaves = list(leaves_of(given))
@@ -134,6 +140,12 @@ class Follower:
 def _moved(given: Any, image: Any, made: Any, parts: dict[int, Annotation]) -> Any:
     results = {key: part.result() for key, part in parts.items()}
     return replaced(given, {id(image): made, **results})
+
+
+def numbers_of(values: torch.Tensor) -> Any:
+    """Returns the values of a node as functions of `Sample.follow()` get them."""
+    flat = values.reshape(-1)
+    return flat.tolist() if len(flat) <= _MOST_NUMBERS else flat
 
 
 def annotations_of(leaves: Iterator[Any] | Sequence[Any]) -> dict[int, Annotation]:
