@@ -4,13 +4,14 @@
 ``python -m benchmarks.accuracy`` in a Python that has torchvision and scikit-learn, as that of
 ``make torchvision``. The images are the handwritten digits of scikit-learn as PNG files; 300 are
 held back. Each loader trains the same network from the same seeds; only the import and
-`accelerate=True` differ. Prints a Markdown table.
+`accelerate=True` differ. Writes a JSON file to benchmarks/results/accuracy and prints its table;
+``python -m benchmarks.report`` writes that into the guide.
 """
 
 from __future__ import annotations
 
 import contextlib
-import statistics
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -19,6 +20,10 @@ from typing import Any
 import torch
 from torch import nn
 
+from benchmarks import harness
+from benchmarks.tables.accuracy import accuracy_table
+
+RESULTS = Path(__file__).resolve().parent / "results" / "accuracy"
 SEEDS = (1, 2, 3)
 EPOCHS = 12
 HELD_BACK = 300
@@ -91,26 +96,42 @@ def train(root: Path, seed: int, loader: Any, **options: Any) -> float:
     return 100 * right / HELD_BACK
 
 
-def main() -> None:
-    """Prints the table."""
-    with contextlib.suppress(ImportError):  # of `make torchvision`
-        import helpers.torchvision_import  # noqa: F401
+def measure() -> list[dict[str, Any]]:
+    """Returns a result for each loader and seed: the accuracy in percent."""
     import torchdali
 
-    rows = []
+    loaders: dict[str, tuple[Any, dict[str, Any]]] = {
+        "torchvision-dataloader": (torch.utils.data.DataLoader, {}),
+        "torchvision-accelerated": (torchdali.DataLoader, {"accelerate": True}),
+    }
+    results = []
     with tempfile.TemporaryDirectory() as folder:
         write_digits(Path(folder))
-        ours = "`torchdali.DataLoader`, `accelerate=True`"
-        for name, loader, options in (
-            ("torch `DataLoader`", torch.utils.data.DataLoader, {}),
-            (ours, torchdali.DataLoader, {"accelerate": True}),
-        ):
-            scores = [train(Path(folder), seed, loader, **options) for seed in SEEDS]
-            cells = " | ".join(f"{score:.1f} %" for score in scores)
-            rows.append(f"| {name} | {cells} | {statistics.mean(scores):.1f} % |")
-    head = [f"seed {seed}" for seed in SEEDS]
-    lines = [f"| digits, held back | {' | '.join(head)} | mean |", "|---|" + "---:|" * 4, *rows]
-    sys.stdout.write("\n".join(lines) + "\n")
+        for peer, (loader, options) in loaders.items():
+            for seed in SEEDS:
+                score = train(Path(folder), seed, loader, **options)
+                harness.progress(f"{peer}, seed {seed}: {score:.1f} %")
+                results.append(
+                    {
+                        "benchmark": "benchmarks.accuracy",
+                        "peer": peer,
+                        "axes": {"seed": seed},
+                        "metrics": {"accuracy_percent": harness.spread([score])},
+                    }
+                )
+    return results
+
+
+def main() -> None:
+    """Writes the file, and prints the table."""
+    with contextlib.suppress(ImportError):  # of `make torchvision`
+        import helpers.torchvision_import  # noqa: F401
+
+    document = harness.document({"epochs": EPOCHS, "held_back": HELD_BACK}, measure())
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    name = document["created"][:19].replace(":", "").replace("-", "") + ".json"
+    (RESULTS / name).write_text(json.dumps(document, indent=1) + "\n")
+    sys.stdout.write(accuracy_table(document) + "\n")
 
 
 if __name__ == "__main__":

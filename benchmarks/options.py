@@ -22,6 +22,8 @@ PARTS = (
     "coco",
     "overhead",
     "functional_call",
+    "inline_run",
+    "transforms_call",
     "functional_batch",
     "expressions",
     "operators",

@@ -125,7 +125,7 @@ def _children(pid: int) -> list[int]:
 def cpu_seconds() -> float:
     """Returns the CPU time of this process and of all its children, running or not."""
     times = os.times()
-    total = times.user + times.system + times.children_user + times.children_system
+    total = time.process_time() + times.children_user + times.children_system
     for pid in _children(os.getpid()):
         with contextlib.suppress(OSError):
             # Fields 14 to 17 of proc(5). The name before them may contain spaces.

@@ -19,12 +19,14 @@ from benchmarks.ops import (
     expressions,
     functional_batch,
     functional_call,
+    inline_run,
     jpeg,
     jpeg_scaled,
     numba_function,
     operators,
     overhead,
     python_function,
+    transforms_call,
 )
 from benchmarks.options import parse
 from benchmarks.pipelines import (
@@ -183,19 +185,32 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                     seconds=min(seconds, 0.5),
                     warm_up=200,
                 )
-    if "functional_call" in options.parts:
+    for part, module, metrics in (
+        ("functional_call", functional_call, functional_call.call_time),
+        ("inline_run", inline_run, functional_call.cpu_time),
+    ):
         results += harness.measure_each(
-            functional_call.__name__,
-            [p for p in functional_call.PEERS if p in options.peers],
+            module.__name__,
+            [p for p in module.PEERS if p.startswith(tuple(options.peers))],
             [
                 {"threads": 1, "call": call, "size": size}
-                for call in functional_call.CALLS
-                for size in functional_call.SIZES
+                for call in (module.CALLS if part in options.parts else ())
+                for size in module.SIZES
             ],
-            functional_call.call_time,
+            metrics,
             rounds=rounds,
             seconds=min(seconds, 0.2),
             warm_up=4,
+        )
+    if "transforms_call" in options.parts:
+        results += harness.measure_each(
+            transforms_call.__name__,
+            [p for p in transforms_call.PEERS if p in options.peers],
+            [{"threads": 1, **case} for case in transforms_call.cases()],
+            functional_call.cpu_time,
+            rounds=rounds,
+            seconds=min(seconds, 0.05),
+            warm_up=2,
         )
     if "functional_batch" in options.parts:
         for threads in options.threads:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.tables import functional, operators, pipelines, reading, scaling
+from benchmarks.tables import accuracy, functional, operators, pipelines, reading, scaling
 from benchmarks.tables.cells import TITLES, of
 
 __all__ = ["SECTIONS", "setup_text", "tables"]
@@ -26,6 +26,8 @@ SECTIONS = {
     "operators": ("operators", operators.operators_table),
     "overhead": ("overhead", operators.overhead_table),
     "functional_call": ("functional_call", functional.call_table),
+    "inline_run": ("inline_run", functional.inline_table),
+    "transforms_call": ("transforms_call", functional.transforms_table),
     "functional_batch": ("functional_batch", functional.batch_table),
     "expressions": ("expressions", operators.expressions_table),
     "building": ("building", operators.building_table),
@@ -39,6 +41,7 @@ SECTIONS = {
     "workers": ("workers", pipelines.workers_table),
     "scale": ("scale", scaling.scale_table),
     "scheduler": ("scheduler", scaling.scheduler_table),
+    "accuracy": ("accuracy", accuracy.accuracy_table),
 }
 
 

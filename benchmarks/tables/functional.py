@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of operators that are called on tensors."""
+"""Tables of operators and transforms that are called on tensors and images."""
 
 from __future__ import annotations
 
@@ -40,14 +40,68 @@ def call_table(document: dict[str, Any]) -> str:
     for size in sizes:
         for peer in peers:
             found = ratios.get((peer, size))
-            mean = math.exp(sum(map(math.log, found)) / len(found)) if found else 0
-            means.append(f"({mean:.1f})" if found else "")
+            means.append(f"({_mean(found):.1f})" if found else "")
     return markdown(header, [*rows, means])
 
 
+def _mean(ratios: list[float]) -> float:
+    """Returns the geometric mean."""
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+def transforms_table(document: dict[str, Any]) -> str:
+    """Microseconds of a call on an image; in parentheses torchvision's time / ours."""
+    results = of(document, "transforms_call")
+    by_key = {(r["peer"], r["axes"]["transform"], r["axes"]["image"]): r for r in results}
+    kinds = list(dict.fromkeys(r["axes"]["image"] for r in results))
+    names = {"tensor": "tensor", "pillow": "Pillow image"}
+    columns = [(kind, peer) for kind in kinds for peer in ("torchdali", "torchvision")]
+    rows = []
+    ratios: dict[str, list[float]] = {}
+    for transform in dict.fromkeys(r["axes"]["transform"] for r in results):
+        row = [f"`{transform}`"]
+        for kind, peer in columns:
+            result = by_key.get((peer, transform, kind))
+            if result is None or "absent" in result:
+                row.append("")
+                continue
+            cell = f"{median(result, _METRIC):.1f}"
+            if peer != "torchdali":
+                ours = by_key["torchdali", transform, kind]
+                ratio = paired_ratio(result, ours, _METRIC)
+                ratios.setdefault(kind, []).append(ratio)
+                cell += f" ({ratio:.1f})"
+            row.append(cell)
+        rows.append(row)
+    means = ["geometric mean"]
+    for kind, peer in columns:
+        is_ratio = peer == "torchvision" and kind in ratios
+        means.append(f"({_mean(ratios[kind]):.1f})" if is_ratio else "")
+    header = ["µs a call", *(f"{names[kind]}, {title_of(peer)}" for kind, peer in columns)]
+    return markdown(header, [*rows, means])
+
+
+def inline_table(document: dict[str, Any]) -> str:
+    """Microseconds of one operator by a program alone, its function, a pipeline and torch."""
+    results = of(document, "inline_run")
+    by_key = {(r["peer"], r["axes"]["call"], r["axes"]["size"]): r for r in results}
+    columns = list(dict.fromkeys((r["axes"]["call"], r["axes"]["size"]) for r in results))
+    rows = []
+    for peer in dict.fromkeys(r["peer"] for r in results):
+        found = [by_key[(peer, *column)] for column in columns]
+        rows.append([title_of(peer), *(f"{median(r, _METRIC):.1f}" for r in found)])
+    return markdown(["µs", *(f"{call}, {size} x {size}" for call, size in columns)], rows)
+
+
 def title_of(peer: str) -> str:
-    """Returns what a peer is called in the table of calls."""
-    return {"torchvision": "torchvision v2", "torch": "torch alone"}.get(peer, peer)
+    """Returns what a peer is called in the tables of calls."""
+    return {
+        "torchvision": "torchvision v2",
+        "torch": "torch alone",
+        "torchdali-program": "`Executor::run()`, without finding the operation",
+        "torchdali-function": "function of `torchdali.functional`",
+        "torchdali-pipeline": "pipeline, fed and run",
+    }.get(peer, peer)
 
 
 def batch_table(document: dict[str, Any]) -> str:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffered: the base of Python classes whose __buffer__() implements the buffer protocol. Python
 // calls __buffer__() itself since 3.12 (PEP 688). Before, only a C type can implement the
-// protocol.
+// protocol. And images of Pillow, whose memory is exported in another way.
+#include "python/arrays/pillow_images.h"
 #include "python/bind.h"
 
 namespace torchdali {
@@ -34,6 +35,13 @@ PyType_Spec spec = {"torchdali._C.Buffered", static_cast<int>(sizeof(PyObject)),
 
 }  // namespace
 
-void bind_buffer(nb::module_& m) { m.attr("Buffered") = nb::steal(PyType_FromSpec(&spec)); }
+void bind_buffer(nb::module_& m) {
+  m.attr("Buffered") = nb::steal(PyType_FromSpec(&spec));
+  m.def("read_pillow_image", &read_pillow_image, nb::arg("schema"), nb::arg("array"),
+        nb::arg("height"), nb::arg("width"), nb::arg("channels"), nb::arg("planar"),
+        "A tensor with the pixels of an image that Pillow has exported.");
+  m.def("write_pillow_image", &write_pillow_image, nb::arg("schema"), nb::arg("array"),
+        nb::arg("tensor"), "Sets the pixels of a new image of Pillow's.");
+}
 
 }  // namespace torchdali

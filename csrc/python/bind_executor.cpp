@@ -87,8 +87,8 @@ void bind_executor(nb::module_& m) {
            nb::arg("kept_storages") = ExecutorOptions().kept_storages)
       .def("schedule", &PyExecutor::schedule, nb::arg("fed") = std::vector<PyExecutor::Fed>(),
            nb::arg("sample_ids") = std::vector<uint64_t>())
-      .def("run", &PyExecutor::run, nb::arg("inputs"), nb::kw_only(), nb::arg("batch_size") = 1,
-           nb::arg("seeds") = std::vector<uint64_t>(), nb::arg("single") = false)
+      .def("run", &PyExecutor::run, nb::arg("inputs"), nb::arg("batch_size"), nb::arg("seeds"),
+           nb::arg("single"))
       .def("skip", &PyExecutor::skip)
       .def("wait", &PyExecutor::wait)
       .def_prop_rw("holds", &PyExecutor::holds, &PyExecutor::set_holds)

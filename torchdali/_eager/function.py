@@ -111,7 +111,8 @@ class Function:
         pairs += fed
         try:
             gpu = devices.find(gpus, options.gpu) if operation.uses_gpu else devices.CPU
-            made = operation.program().run(pairs, single=True, seeds=options.seeds(), gpu=gpu)
+            seeds = options.seeds() if options.random else ()
+            made = operation.program().run_sample(pairs, seeds, gpu)
         except TorchdaliError as error:
             error.sample = error.batch_size = None
             raise

@@ -14,6 +14,7 @@ import torch
 from torchdali._common.location import SourceLocation
 from torchdali._eager.program import Program, placeholder, recording
 from torchdali._eager.values import LISTS, Samples
+from torchdali._engine.extension import _C
 from torchdali._engine.schema import OperatorSchema
 from torchdali._graph.expression import Step
 from torchdali._graph.record import create
@@ -234,36 +235,14 @@ def tensor_of(value: Any, kind: str) -> torch.Tensor | None:
         return None
 
 
+# Takes a dict, and returns what equal ones, and only these, have in common. None unless all values
+# are plain: numbers, strings, None, element types, enumerations, and lists and dicts of them.
+# Numbers of different types are different, and so is -0.0 from 0.0.
+quick_key = _C.plain_key
+
+
 class _Unhashable(Exception):
     """A value that cannot be told from others."""
-
-
-def quick_key(values: dict[str, Any]) -> bytes | None:
-    """Returns what equal arguments, and only these, have in common, if they are plain.
-
-    Args:
-        values: plain are numbers, strings, None, and lists of them. Numbers of different types are
-            different, and so is -0.0 from 0.0.
-    """
-    for value in values.values():
-        kind = type(value)
-        if kind not in _PLAIN and not (kind in _LISTS and _PLAIN.issuperset(map(type, value))):
-            return _key_with_types(values)
-    return marshal.dumps(values, 2)  # version 2 writes equal values alike
-
-
-def _key_with_types(values: dict[str, Any]) -> bytes | None:
-    """Returns a key of arguments that are plain or element types; None for others.
-
-    marshal would write the memory of arrays, but not their type.
-    """
-    written = dict(values)
-    for name, value in values.items():
-        if isinstance(value, enum.Enum):
-            written[name] = type(value).__name__, value.value
-        elif isinstance(value, torch.dtype):
-            written[name] = "torch.dtype", str(value)
-    return quick_key(written) if any(written[name] is not values[name] for name in values) else None
 
 
 def key_of(values: dict[str, Any]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -36,6 +37,13 @@ _KEPT_STORAGES = 2
 _MOST_DEVICES = 16
 _NO_SEEDS = (0,)  # of operators that draw nothing
 
+
+class _OfThread(threading.local):
+    def __init__(self) -> None:
+        self.drawn = torch.empty((), dtype=torch.int64)  # the last seed
+
+
+_of_thread = _OfThread()
 
 _programs: weakref.WeakSet[Program] = weakref.WeakSet()
 
@@ -88,7 +96,7 @@ def draw_seed(generator: torch.Generator | None = None) -> int:
             f"seeds are drawn on the CPU, and the generator is on {generator.device}",
             fix="pass a torch.Generator() of the CPU",
         )
-    return int(torch.empty((), dtype=torch.int64).random_(generator=generator))
+    return int(_of_thread.drawn.random_(generator=generator))
 
 
 def derive_seeds(seed: int, count: int) -> list[int]:
@@ -170,31 +178,54 @@ class Program:
         *,
         batch_size: int = 1,
         seeds: Sequence[int] = (),
-        single: bool = False,
         gpu: int = devices.CPU,
     ) -> list[tuple[Any, str]]:
         """Returns (data, layout) of each output.
 
         The data is a tensor whose first axis is the samples, or a list of tensors if their shapes
-        differ; for `single`, the tensor of the sample.
+        differ.
 
         Args:
-            inputs: (data, layout) for each placeholder. The data is a list of tensors, or for
-                `single` a tensor.
+            inputs: (list of tensors, layout) for each placeholder.
             batch_size: number of samples.
             seeds: `num_random` of them.
-            single: whether the batch is one sample, which is passed and returned by itself.
             gpu: that it runs on, if it uses one: that of the data of placeholders on a GPU.
         """
-        fed = [
+        if batch_size > 1 and settings.get_num_threads() > 1:
+            return self._run_on_threads(self._fed(inputs), batch_size, seeds or _NO_SEEDS, gpu)
+        return self._run_here(self._fed(inputs), batch_size, seeds or _NO_SEEDS, False, gpu)
+
+    def run_sample(
+        self,
+        inputs: Sequence[tuple[torch.Tensor, str]],
+        seeds: Sequence[int] = (),
+        gpu: int = devices.CPU,
+    ) -> list[tuple[torch.Tensor, str]]:
+        """Returns (tensor, layout) of each output for one sample.
+
+        Args:
+            inputs: (tensor, layout) for each placeholder.
+            seeds: `num_random` of them.
+            gpu: as of run().
+        """
+        names = self._names
+        if len(names) == 1 and names[0] is not None:
+            fed = [(names[0], *inputs[0])]
+        else:
+            fed = self._fed(inputs)
+        return self._run_here(fed, 1, seeds or _NO_SEEDS, True, gpu)
+
+    def _fed(self, inputs: Sequence[tuple[Any, str]]) -> list[tuple[str, Any, str]]:
+        return [
             (name, data, layout)
             for name, (data, layout) in zip(self._names, inputs, strict=True)
             if name is not None
         ]
-        options = {"batch_size": batch_size, "seeds": seeds or _NO_SEEDS, "single": single}
+
+    def _run_here(
+        self, fed: Any, batch_size: int, seeds: Sequence[int], single: bool, gpu: int
+    ) -> list[tuple[Any, str]]:
         device = devices.engine_device(gpu) if self.uses_gpu else None
-        if batch_size > 1 and settings.get_num_threads() > 1:
-            return self._run_on_threads(device, fed, options)
         idle = self._idle.get(device)
         if idle is None:
             self._keep_few(self._idle)
@@ -204,11 +235,15 @@ class Program:
         except IndexError:
             engine = self._make(device=device, num_threads=1, inline_only=True)
         try:
-            return engine.run(fed, **options)  # type: ignore[no-any-return]
+            made: list[tuple[Any, str]] = engine.run(fed, batch_size, seeds, single)
+            return made
         finally:
             idle.append(engine)
 
-    def _run_on_threads(self, device: Any, fed: Any, options: Any) -> list[tuple[Any, str]]:
+    def _run_on_threads(
+        self, fed: Any, batch_size: int, seeds: Sequence[int], gpu: int
+    ) -> list[tuple[Any, str]]:
+        device = devices.engine_device(gpu) if self.uses_gpu else None
         threads = settings.threads()
         with threads.lock:
             known = self._on_threads.get(device)
@@ -218,7 +253,8 @@ class Program:
                     device=device, num_threads=threads.count, workers=threads.engine
                 )
                 known = self._on_threads[device] = threads, engine
-            return known[1].run(fed, **options)  # type: ignore[no-any-return]
+            made: list[tuple[Any, str]] = known[1].run(fed, batch_size, seeds, False)
+            return made
 
     def _keep_few(self, engines: dict[Any, Any]) -> None:
         """Forgets engines of streams, which a program may make again and again."""

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from torchdali._eager import devices
+from torchdali._eager.pillow import is_pillow, pixels_of
 from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -35,8 +36,6 @@ __all__ = [
 ]
 
 _Tensor = torch.Tensor
-# Modes of PIL whose pixels are what they show: gray, colors, and one channel of numbers.
-_PIL_MODES = ("L", "RGB", "RGBA", "I;16", "I", "F", "LA", "YCbCr", "CMYK")
 
 
 _DLPACK_CUDA = 2
@@ -87,9 +86,8 @@ def sample(value: Any, *, reads_files: bool = False) -> tuple[_Tensor, str]:
         return _of_bytes(value), ""
     if isinstance(value, (bool, int, float)):
         return torch.tensor(value, dtype=_number_type(value)), ""
-    mode = getattr(value, "mode", None)
-    if mode is not None and hasattr(value, "getbands"):  # an image of PIL
-        return _of_pil(value, mode)
+    if is_pillow(value):
+        return pixels_of(value), "HWC"
     return as_tensor(value, device="cuda" if _is_on_gpu(value) else "cpu")
 
 
@@ -135,17 +133,6 @@ def _of_bytes(data: bytes | bytearray) -> _Tensor:
     if not data:
         return torch.empty(0, dtype=torch.uint8)
     return as_tensor(data)[0]
-
-
-def _of_pil(image: Any, mode: str) -> tuple[_Tensor, str]:
-    if mode not in _PIL_MODES:
-        raise _make(
-            ArgumentError,
-            f"a PIL image of mode {mode!r} holds no colors",
-            fix='pass image.convert("RGB")',
-        )
-    tensor, _ = as_tensor(image)
-    return (tensor if tensor.dim() == 3 else tensor.unsqueeze(-1)), "HWC"
 
 
 def check_strided(tensor: _Tensor) -> None:

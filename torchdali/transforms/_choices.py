@@ -16,7 +16,7 @@ from torchdali._graph.conditionals.runtime import Choice
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
 from torchdali.transforms._containers import apply_in_turn, check_transforms
-from torchdali.transforms._follow import Moves
+from torchdali.transforms._follow import Moves, numbers_of
 from torchdali.transforms._sample import Sample
 from torchdali.transforms._transform import Transform, check_probability
 
@@ -49,7 +49,7 @@ def _record_one_of(
         setattr(sample, part, value)
     if any(moves.values()):
 
-        def follow(part: Any, index: list[float], packed: list[float]) -> None:
+        def follow(part: Any, index: list[float], packed: Any) -> None:
             for function, values in moves[int(index[0])].steps(_unpacked(packed)):
                 function(part, *(values or ()))
 
@@ -86,12 +86,14 @@ def _packed(nodes: Sequence[DataNode]) -> DataNode:
     return packed
 
 
-def _unpacked(packed: list[float]) -> list[list[float]]:
+def _unpacked(packed: Any) -> list[Any]:
     """Returns the values of the nodes that _packed() got."""
-    found, begin = [], 0
+    found: list[Any] = []
+    begin = 0
     while begin < len(packed):
         end = begin + 1 + int(packed[begin])
-        found.append(packed[begin + 1 : end])
+        piece = packed[begin + 1 : end]
+        found.append(numbers_of(piece) if isinstance(piece, torch.Tensor) else piece)
         begin = end
     return found
 

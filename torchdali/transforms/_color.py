@@ -121,6 +121,11 @@ class Grayscale(Transform):
             )
         self.num_output_channels = num_output_channels
 
+    def on_pillow(self, image: Any) -> Any:
+        """See Transform."""
+        is_converted = self.num_output_channels == 1 and image.mode == "RGB"
+        return image.convert("L") if is_converted else None
+
     def record(self, sample: Sample) -> None:
         """See Transform."""
         augment(sample, [int(Operation.GRAY)], [0.0])

@@ -11,9 +11,9 @@ import torch
 
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.transforms._arguments import height_and_width
-from torchdali.transforms._detection import EagerTransform, cropped, size_of
+from torchdali.transforms._detection import EagerTransform, cropped
 from torchdali.transforms._eager import find_image
-from torchdali.transforms._follow import leaves_of, replaced
+from torchdali.transforms._follow import leaves_of, replaced, size_of
 from torchdali.transforms._tensor_classes import kind_of, wrapped
 
 __all__ = ["FiveCrop", "TenCrop"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transforms that work on boxes. They are written in torch; no operators are recorded."""
+"""Transforms that are written in torch, not in operators: of boxes, or of several images."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
 from torchdali.transforms._annotations import Annotation, Boxes
 from torchdali.transforms._eager import find_image
-from torchdali.transforms._follow import annotations_of, leaves_of, replaced
+from torchdali.transforms._follow import annotations_of, leaves_of, replaced, size_of
 from torchdali.transforms._sample import Sample
 from torchdali.transforms._tensor_classes import kind_of, wrapped
 from torchdali.transforms._transform import Transform
 
-__all__ = ["EagerTransform", "RandomIoUCrop", "SanitizeBoundingBoxes"]
-
+__all__ = ["EagerTransform", "RandomIoUCrop", "SanitizeBoundingBoxes", "TargetTransform"]
 
 _Array = np.ndarray[Any, Any]
 
@@ -42,17 +41,23 @@ class EagerTransform(Transform):
     def record(self, sample: Sample) -> None:
         """See Transform."""
         del sample
-        raise _make(
-            UnsupportedError,
-            f"{type(self).__name__}: it works on boxes in Python, not in pipelines",
-        )
+        raise _make(UnsupportedError, f"{type(self).__name__}: it runs in Python, not in pipelines")
 
     def _run(self, given: Any) -> Any:
         raise NotImplementedError
 
 
-class _OfBoxes(EagerTransform):
+class TargetTransform(EagerTransform):
+    """A transform of what follows an image, and of its labels. The image stays."""
+
     works_on_boxes = True
+
+    def record(self, sample: Sample) -> None:
+        """See Transform."""
+        if not sample.follows:
+            super().record(sample)
+        # What is kept with a transform does not refer to it.
+        sample.follow_together(copy.copy(self)._run)
 
 
 def _annotations(name: str, leaves: Sequence[Any]) -> tuple[dict[int, Annotation], Boxes]:
@@ -68,7 +73,7 @@ def _annotations(name: str, leaves: Sequence[Any]) -> tuple[dict[int, Annotation
     raise _make(ArgumentTypeError, f"{name}: there are no BoundingBoxes among the inputs")
 
 
-class RandomIoUCrop(_OfBoxes):
+class RandomIoUCrop(EagerTransform):
     """Crops a random window that overlaps some box enough; boxes outside become 0.
 
     `SanitizeBoundingBoxes` removes these boxes. Draws from torch's global generator what
@@ -83,6 +88,8 @@ class RandomIoUCrop(_OfBoxes):
             image as it is. [0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0] by default.
         trials: how many windows are tried for one of them.
     """
+
+    works_on_boxes = True
 
     def __init__(
         self,
@@ -186,15 +193,6 @@ def _overlaps(boxes: _Array, first: _Array, last: _Array) -> _Array:
     return shares
 
 
-def size_of(image: Any) -> tuple[int, int]:
-    """Returns height and width of a tensor, an array or a Pillow image."""
-    if isinstance(image, torch.Tensor):
-        return int(image.shape[-2]), int(image.shape[-1])
-    if isinstance(image, np.ndarray):
-        return image.shape[0], image.shape[1]
-    return image.height, image.width
-
-
 def cropped(image: Any, top: int, left: int, height: int, width: int) -> Any:
     """Returns a window of a tensor, an array or a Pillow image."""
     bottom, right = top + height, left + width
@@ -206,7 +204,7 @@ def cropped(image: Any, top: int, left: int, height: int, width: int) -> Any:
     return wrapped(made, image) if kind_of(image) else made
 
 
-class SanitizeBoundingBoxes(_OfBoxes):
+class SanitizeBoundingBoxes(TargetTransform):
     """Removes boxes that are too small or beyond the image, and their labels and masks.
 
     Args:
@@ -231,13 +229,6 @@ class SanitizeBoundingBoxes(_OfBoxes):
                 )
         check_labels_getter("SanitizeBoundingBoxes", labels_getter)
         self.min_size, self.min_area, self.labels_getter = min_size, min_area, labels_getter
-
-    def record(self, sample: Sample) -> None:
-        """See Transform. Nothing but boxes, labels and masks changes."""
-        if not sample.follows:
-            super().record(sample)
-        # What is kept with a transform does not refer to it.
-        sample.follow_together(copy.copy(self)._run)
 
     def _run(self, given: Any) -> Any:
         leaves = list(leaves_of(given))

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import importlib
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,16 +13,24 @@ import torch
 
 from torchdali import fn
 from torchdali._eager import devices, values
+from torchdali._eager.pillow import IMAGE_MODES, is_pillow, pixels_of, to_image
 from torchdali._eager.program import Program, derive_seeds, draw_seed, placeholder
 from torchdali.data_node import DataNode, OpNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
 from torchdali.pipeline._compile import reachable
 from torchdali.transforms._annotations import follows_images
-from torchdali.transforms._follow import Follower, check_alone, is_pil, leaves_of, replaced
+from torchdali.transforms._follow import Follower, check_alone, leaves_of, replaced, size_of
 from torchdali.transforms._sample import Sample, size_in_file
 from torchdali.transforms._tensor_classes import as_image, kind_of, wrapped
 
 __all__ = ["find_image", "run", "run_on_file"]
+
+
+_Tensor = torch.Tensor
+_NOTHING: Sequence[_Tensor] = ()
+_DTYPES = (torch.uint8, torch.float32)
+# Of Pillow images; arrays of bytes become images of the same modes again.
+_MODES = ("L", "LA", "RGB", "RGBA")
 
 
 @dataclass(frozen=True)
@@ -31,11 +38,15 @@ class _Traced:
     """What a transform has recorded for one kind of images.
 
     Attributes:
-        program: of the recorded operators; None: the image is returned as it is.
+        program: of the recorded operators; None: the pixels stay as they are.
         kind: of the result.
         layout: of the images that it takes.
         wraps: see Sample.
         follower: of boxes, masks and key points.
+        certain: what was recorded for a transform that chance decides on; it holds no reference to
+            others, which are to be released when their users drop them.
+        chance: the probability that it is applied.
+        otherwise: what is done to other images.
     """
 
     program: Program | None
@@ -43,23 +54,31 @@ class _Traced:
     layout: Literal["CHW", "HWC"]
     wraps: bool
     follower: Follower
+    certain: Any = None
+    chance: float = 1.0
+    otherwise: _Traced | None = None
+
+    def drawn(self) -> _Traced:
+        """Returns what is done to an image, by a draw of torch's global generator."""
+        if self.otherwise is None or float(torch.rand(())) < self.chance:
+            return self
+        return self.otherwise
 
 
-# Of Pillow images; arrays of bytes become images of the same modes again.
-_MODES = ("L", "LA", "RGB", "RGBA")
+# What was made of an image, how, and the values of the follower's nodes.
+_Made = tuple[Any, _Traced, Sequence[_Tensor]]
 
 # For each transform, what it has recorded, by its arguments and the kind of the image.
 _traced: weakref.WeakKeyDictionary[Any, dict[Any, _Traced]] = weakref.WeakKeyDictionary()
 
 
-def run(transform: Any, record: Callable[[Sample], None], inputs: tuple[Any, ...]) -> Any:
+def run(transform: Any, inputs: tuple[Any, ...]) -> Any:
     """Returns what a transform makes of an image, and the other inputs as they are.
 
-    Random values follow from torch's global generator, from which one number is drawn.
+    Random values follow from torch's global generator.
 
     Args:
         transform: which is kept in mind with what it records.
-        record: its method.
         inputs: of the user: one image, of Pillow, NumPy ("HWC") or torch ("CHW"), and anything
             else; or a structure of them.
 
@@ -68,16 +87,18 @@ def run(transform: Any, record: Callable[[Sample], None], inputs: tuple[Any, ...
         ArgumentError: boxes, masks or key points are of an image of another size.
         UnsupportedError: there are several images, or videos or batches of images.
     """
-    name = type(transform).__name__
     given = inputs if len(inputs) > 1 else inputs[0]
-    if type(given) is torch.Tensor or is_pil(given):
-        return _run_on_image(transform, record, given)[0]
+    if type(given) is _Tensor:
+        return _run_on_tensor(transform, given, given, follows=False, is_chw=True)[0]
+    if is_pillow(given):
+        return _run_on_pillow(transform, given, follows=False)[0]
     leaves = list(leaves_of(given))
-    image, follows = find_image(name, leaves), any(map(follows_images, leaves))
-    made, traced, drawn, size = _run_on_image(transform, record, image, follows)
+    image = find_image(type(transform).__name__, leaves)
+    follows = any(map(follows_images, leaves))
+    made, traced, drawn = _run_on_image(transform, image, follows)
     if not follows:
         return replaced(given, {id(image): made})
-    return traced.follower.follow(given, image, made, drawn, size)
+    return traced.follower.follow(given, image, made, drawn, size_of(image))
 
 
 def find_image(name: str, leaves: Sequence[Any]) -> Any:
@@ -137,50 +158,67 @@ def run_on_file(
     return traced.follower.follow((made, *others), made, made, drawn)
 
 
-def _run_on_image(
-    transform: Any, record: Callable[[Sample], None], image: Any, follows: bool = False
-) -> tuple[Any, _Traced, list[torch.Tensor], tuple[int, ...]]:
-    """Returns what a transform makes of an image, what it has drawn, and the size before it."""
-    name = type(transform).__name__
-    if is_pil(image):
-        if image.mode not in _MODES:
-            raise _make(
-                UnsupportedError,
-                f"{name}: Pillow images of mode {image.mode} are not implemented",
-                fix='pass image.convert("RGB"), or put RGB() before it',
-            )
-        # An image that stays as it is, is not converted.
-        bands = len(image.getbands())
-        traced = _trace(transform, record, "pil", torch.uint8, bands, follows, False)
-        if traced.program is None and traced.kind == "pil":
-            return image, traced, [], (image.height, image.width)
+def _run_on_image(transform: Any, image: Any, follows: bool) -> _Made:
+    if is_pillow(image):
+        return _run_on_pillow(transform, image, follows)
     tensor, _ = values.sample(image)
-    kind: Literal["pil", "tensor"] = "pil" if is_pil(image) else "tensor"
-    if isinstance(image, torch.Tensor):
-        if tensor.dim() != 3:
-            raise _make(
-                UnsupportedError,
-                f"{name}: expected an image [C, H, W], got a tensor of shape {list(tensor.shape)}",
-            )
-        if type(tensor) is not torch.Tensor:
-            tensor = tensor.as_subclass(torch.Tensor)
-    elif tensor.dim() == 2:
+    is_chw = isinstance(image, _Tensor)
+    if not is_chw and tensor.dim() == 2:
         tensor = tensor[..., None]
-    if tensor.dtype not in (torch.uint8, torch.float32):
-        raise _make(UnsupportedError, f"{name}: images of {tensor.dtype} are not implemented")
-    is_chw = isinstance(image, torch.Tensor)
-    channels = tensor.shape[0 if is_chw else 2]
-    wraps, gpu = kind_of(image) == "Image", devices.gpu_of(tensor)
-    traced = _trace(transform, record, kind, tensor.dtype, channels, follows, wraps, gpu >= 0)
-    size = tuple(tensor.shape[1:] if is_chw else tensor.shape[:2])
-    drawn: list[torch.Tensor] = []
+    if type(tensor) is not _Tensor:
+        tensor = tensor.as_subclass(_Tensor)
+    return _run_on_tensor(transform, image, tensor, follows, is_chw)
+
+
+def _run_on_pillow(transform: Any, image: Any, follows: bool) -> _Made:
+    if image.mode not in _MODES:
+        raise _make(
+            UnsupportedError,
+            f"{type(transform).__name__}: Pillow images of mode {image.mode} are not implemented",
+            fix='pass image.convert("RGB"), or put RGB() before it',
+        )
+    is_plain = image.mode in IMAGE_MODES
+    traced = _trace(transform, "pil", torch.uint8, len(image.getbands()), follows, wraps=False)
+    traced = traced.drawn()
+    made, drawn = None, _NOTHING
+    if traced.program is None and traced.kind == "pil":
+        made = image  # which is not converted
+    elif is_plain and not follows:
+        made = (traced.certain or transform).on_pillow(image)
+    if made is None:
+        made = pixels_of(image, planar=traced.program is None)
+        if traced.program is not None:
+            made, drawn = _result(traced, made, "HWC")
+    return _as_given(image, made, traced, follows), traced, drawn
+
+
+def _run_on_tensor(
+    transform: Any, image: Any, tensor: _Tensor, follows: bool, is_chw: bool
+) -> _Made:
+    """Returns what a transform makes of an image, which was given as a tensor or an array."""
+    shape = tensor.shape
+    if len(shape) != 3:
+        raise _make(
+            UnsupportedError,
+            f"{type(transform).__name__}: expected an image [C, H, W], got a tensor of shape "
+            f"{list(shape)}",
+        )
+    values.check_strided(tensor)
+    channels = shape[0 if is_chw else 2]
+    is_tensor = type(image) is _Tensor
+    wraps = not is_tensor and kind_of(image) == "Image"
+    gpu = devices.gpu_of(tensor)
+    traced = _trace(transform, "tensor", tensor.dtype, channels, follows, wraps, gpu >= 0).drawn()
+    drawn = _NOTHING
     if traced.program is None:
         made = tensor if is_chw else tensor.permute(2, 0, 1)
     else:
         if is_chw and traced.layout == "HWC":
             tensor = tensor.permute(1, 2, 0)
         made, drawn = _result(traced, tensor, traced.layout, gpu)
-    return _as_given(image, made, traced, follows), traced, drawn, size
+    if not is_tensor or follows:
+        made = _as_given(image, made, traced, follows)
+    return made, traced, drawn
 
 
 def _as_given(image: Any, made: Any, traced: _Traced, follows: bool) -> Any:
@@ -194,27 +232,29 @@ def _as_given(image: Any, made: Any, traced: _Traced, follows: bool) -> Any:
     return as_image(made) if follows and traced.wraps else made
 
 
+def _check_dtype(transform: Any, dtype: torch.dtype) -> None:
+    if dtype not in _DTYPES:
+        name = type(transform).__name__
+        raise _make(UnsupportedError, f"{name}: images of {dtype} are not implemented")
+
+
 def _result(
-    traced: _Traced, tensor: torch.Tensor, layout: str, gpu: int = devices.CPU
-) -> tuple[Any, list[torch.Tensor]]:
+    traced: _Traced, tensor: _Tensor, layout: str, gpu: int = devices.CPU
+) -> tuple[Any, Sequence[_Tensor]]:
     """Returns what a program makes of a tensor: a tensor or a Pillow image, and its values."""
-    assert traced.program is not None
-    seeds = []
-    if traced.program.num_random:
-        seeds = derive_seeds(draw_seed(), traced.program.num_random)
-    gpu = devices.find([gpu]) if traced.program.uses_gpu else gpu
-    outputs = traced.program.run([(tensor, layout)], seeds=seeds, single=True, gpu=gpu)
-    made, drawn = outputs[0][0], [data for data, _ in outputs[1:]]
-    if traced.kind == "tensor":
-        return made, drawn
-    array = made.numpy()
-    module = importlib.import_module("PIL.Image")
-    return module.fromarray(array[..., 0] if array.shape[2] == 1 else array), drawn
+    program = traced.program
+    assert program is not None
+    seeds = derive_seeds(draw_seed(), program.num_random) if program.num_random else ()
+    gpu = devices.find([gpu]) if program.uses_gpu else gpu
+    outputs = program.run_sample([(tensor, layout)], seeds, gpu)
+    made = outputs[0][0]
+    if traced.kind == "pil":
+        made = to_image(made.cpu())
+    return made, [data for data, _ in outputs[1:]]
 
 
 def _trace(
     transform: Any,
-    record: Callable[[Sample], None],
     kind: Any,
     dtype: torch.dtype,
     channels: int,
@@ -222,19 +262,24 @@ def _trace(
     wraps: bool,
     on_gpu: bool = False,
 ) -> _Traced:
-    known = _traced.setdefault(transform, {})
+    """Returns what a transform records for a kind of images, which is recorded once."""
+    known = _traced.get(transform)
+    if known is None:
+        known = _traced[transform] = {}
     key = transform.key(), kind, dtype, channels, follows, wraps, on_gpu
-    if key not in known:
-        # Tensors are not copied to the other layout, if the operators read theirs.
-        layouts: list[Literal["CHW", "HWC"]] = ["CHW"] if kind == "tensor" else []
-        for layout in [*layouts, "HWC"]:
+    found = known.get(key)
+    if found is None:
+        _check_dtype(transform, dtype)
+        chance, certain = transform.applied()
+        name = type(transform).__name__
+
+        def traced_in(layout: Literal["CHW", "HWC"]) -> tuple[_Traced, bool]:
             node = placeholder("image", on_gpu)
             sample = Sample(node, kind, dtype, channels=channels, layout=layout)
             sample.follows, sample.wraps = follows, wraps
-            name = type(transform).__name__
             try:
-                record(sample)
-                known[key], reads = _compiled(name, sample, node, kind)
+                certain.record(sample)
+                return _compiled(name, sample, node, kind)
             except (ArgumentError, UnsupportedError) as error:
                 if not on_gpu or error.operator is None:
                     raise
@@ -243,16 +288,24 @@ def _trace(
                     f"{name}: {error.operator} cannot run on the GPU in this version",
                     fix="pass image.cpu(), and move the result with .cuda()",
                 ) from error
-            if reads:
-                break
-    return known[key]
+
+        # Tensors are not copied to the other layout, if the operators read theirs.
+        found, reads = traced_in("CHW" if kind == "tensor" else "HWC")
+        if not reads and kind == "tensor":
+            found, _ = traced_in("HWC")
+        if chance < 1:
+            follower = Follower(name, Sample(placeholder("image"), kind))
+            same = _Traced(None, kind, found.layout, wraps, follower)
+            found = replace(found, certain=certain, chance=chance, otherwise=same)
+        known[key] = found
+    return found
 
 
 def _compiled(name: str, sample: Sample, node: DataNode, kind: str) -> tuple[_Traced, bool]:
     """Returns what was recorded for images like `node`, and whether all operators read them."""
     follower, layout = Follower(name, sample), sample.layout
-    # Of a Pillow image that becomes a tensor, values are copied.
-    if sample.is_untouched(node) and sample.kind == kind:
+    # A tensor that becomes a Pillow image is read as "HWC".
+    if sample.is_untouched(node) and (sample.kind == kind or kind == "pil"):
         return _Traced(None, sample.kind, layout, sample.wraps, follower), True
     made = sample.result()
     assert made.source is not None

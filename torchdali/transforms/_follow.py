@@ -6,15 +6,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
+from torchdali._eager.pillow import is_pillow
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, UnsupportedError, _make
 from torchdali.transforms._annotations import Annotation, annotation
 from torchdali.transforms._sample import Sample
 from torchdali.transforms._tensor_classes import kind_of
 
-__all__ = ["Follower", "Moves", "annotations_of", "check_alone", "is_pil", "leaves_of", "replaced"]
+__all__ = [
+    "Follower",
+    "Moves",
+    "annotations_of",
+    "check_alone",
+    "leaves_of",
+    "numbers_of",
+    "replaced",
+    "size_of",
+]
 
 _MOST_NUMBERS = 64  # that are a list; more are a tensor
 _PLAIN = {int, float, str, bool, type(None)}
@@ -50,7 +61,7 @@ class Moves:
         self.nodes.append(value)
         return True, len(self.nodes) - 1
 
-    def steps(self, drawn: Sequence[list[float]]) -> Iterator[tuple[Any, list[Any] | None]]:
+    def steps(self, drawn: Sequence[Any]) -> Iterator[tuple[Any, list[Any] | None]]:
         """Yields functions and their values; None: it gets all that follows the image together.
 
         Args:
@@ -104,10 +115,7 @@ class Follower:
             ArgumentError: boxes, masks or key points are of an image of another size.
             UnsupportedError: there are several images, or videos.
         """
-        numbers: list[Any] = [
-            value.reshape(-1).tolist() if value.numel() <= _MOST_NUMBERS else value.reshape(-1)
-            for value in drawn
-        ]
+        numbers = [numbers_of(value) for value in drawn]
         if self._returns_size:
             size = tuple(map(int, numbers[-1]))
         leaves = list(leaves_of(given))
@@ -134,6 +142,12 @@ def _moved(given: Any, image: Any, made: Any, parts: dict[int, Annotation]) -> A
     return replaced(given, {id(image): made, **results})
 
 
+def numbers_of(values: torch.Tensor) -> Any:
+    """Returns the values of a node as functions of `Sample.follow()` get them."""
+    flat = values.reshape(-1)
+    return flat.tolist() if len(flat) <= _MOST_NUMBERS else flat
+
+
 def annotations_of(leaves: Iterator[Any] | Sequence[Any]) -> dict[int, Annotation]:
     """Returns what follows an image, by the id() of the tensors of torchvision."""
     return {id(leaf): part for leaf in leaves if (part := annotation(leaf)) is not None}
@@ -154,7 +168,7 @@ def check_alone(name: str, leaves: Sequence[Any], more: int = 0) -> list[Any]:
     if "Video" in kinds:
         raise _make(UnsupportedError, f"{name}: Video is not implemented for tensors")
     pairs = zip(leaves, kinds, strict=True)
-    found = [leaf for leaf, kind in pairs if kind == "Image" or is_pil(leaf)]
+    found = [leaf for leaf, kind in pairs if kind == "Image" or is_pillow(leaf)]
     if len(found) + more > 1 and found:
         raise _make(
             UnsupportedError,
@@ -164,9 +178,13 @@ def check_alone(name: str, leaves: Sequence[Any], more: int = 0) -> list[Any]:
     return found
 
 
-def is_pil(value: Any) -> bool:
-    """Returns whether a value is an image of Pillow."""
-    return hasattr(value, "getbands") and hasattr(value, "mode")
+def size_of(image: Any) -> tuple[int, int]:
+    """Returns height and width of a tensor, an array or a Pillow image."""
+    if isinstance(image, torch.Tensor):
+        return int(image.shape[-2]), int(image.shape[-1])
+    if isinstance(image, np.ndarray):
+        return image.shape[0], image.shape[1]
+    return image.height, image.width
 
 
 def _is_plain(values: Any) -> bool:

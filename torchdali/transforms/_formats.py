@@ -11,7 +11,7 @@ import torch
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, _make
 from torchdali.transforms._annotations import Annotation, Boxes, KeyPoints, annotation
-from torchdali.transforms._detection import EagerTransform, check_labels_getter, labels_of
+from torchdali.transforms._detection import TargetTransform, check_labels_getter, labels_of
 from torchdali.transforms._follow import leaves_of, replaced
 from torchdali.transforms._sample import Sample
 from torchdali.transforms._tensor_classes import wrapped
@@ -32,6 +32,8 @@ _ROTATED = ("XYWHR", "CXCYWHR", "XYXYXYXY")
 
 class _OfAnnotations(Transform):
     """A transform that leaves images as they are. A call needs none."""
+
+    works_on_boxes = True
 
     def _change(self) -> Callable[[Annotation], None]:
         """Returns the function that changes what follows an image."""
@@ -172,7 +174,7 @@ def _clamp_points(part: Annotation) -> None:
         part.data = part.data.clamp(min=torch.zeros_like(most), max=most)
 
 
-class SanitizeKeyPoints(EagerTransform):
+class SanitizeKeyPoints(TargetTransform):
     """Removes key points beyond the image, or objects of which a point is, and their labels.
 
     Args:

@@ -36,6 +36,11 @@ class RandomHorizontalFlip(RandomTransform):
     """
 
     _axis = "horizontal"
+    _pillow_number = 0  # of Pillow's Transpose
+
+    def on_pillow(self, image: Any) -> Any:
+        """See Transform."""
+        return image.transpose(self._pillow_number)
 
     def record(self, sample: Sample) -> None:
         """See Transform."""
@@ -61,6 +66,7 @@ class RandomVerticalFlip(RandomHorizontalFlip):
     """
 
     _axis = "vertical"
+    _pillow_number = 1
 
 
 class Resize(Transform):
@@ -158,6 +164,14 @@ class CenterCrop(Transform):
 
     def __init__(self, size: int | Sequence[int]) -> None:
         self.size = height_and_width("CenterCrop", size)
+
+    def on_pillow(self, image: Any) -> Any:
+        """See Transform."""
+        height, width = self.size
+        if height > image.height or width > image.width:
+            return None
+        top, left = round((image.height - height) / 2), round((image.width - width) / 2)
+        return image.crop((left, top, left + width, top + height))
 
     def record(self, sample: Sample) -> None:
         """See Transform."""

@@ -138,11 +138,16 @@ class Fill:
     def of_image(self, sample: Sample) -> list[float]:
         """Returns the values for an image, of the class that torchvision would have; or none."""
         if sample.kind == "pil":
-            return self._of("PIL Image")
+            return self.of_pillow
         if sample.wraps:
             return self._of("torchvision Image")
         # What ToImage() makes in a call is a plain tensor here.
         return self._of("torch Tensor", self._values.get("torchvision Image", []))
+
+    @property
+    def of_pillow(self) -> list[float]:
+        """The values for Pillow images; or none."""
+        return self._of("PIL Image")
 
     @property
     def of_masks(self) -> list[float]:

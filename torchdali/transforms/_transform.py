@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from typing import Any
 
@@ -45,6 +46,21 @@ class Transform:
         """
         raise NotImplementedError
 
+    def applied(self) -> tuple[float, Transform]:
+        """Returns how likely a call on an image is to change it, and the transform that does."""
+        return 1.0, self
+
+    def on_pillow(self, image: Any) -> Any:
+        """Returns what a call makes of a Pillow image, if Pillow itself does it; else None.
+
+        Images need not be copied out of Pillow and back for what it does equally. It has to draw
+        random values as often as the operators do, with the same distribution.
+
+        Args:
+            image: of mode "L" or "RGB".
+        """
+        del image
+
     def __call__(self, *inputs: Any) -> Any:
         """Returns the transformed inputs.
 
@@ -55,7 +71,7 @@ class Transform:
             sample = Sample(inputs[0])
             self.record(sample)
             return sample.result()
-        return run(self, self.record, inputs)
+        return run(self, inputs)
 
     def decode(self, data: Any, is_upright: bool = False, *others: Any) -> Any:
         """Returns the transformed image of a file.
@@ -117,6 +133,14 @@ class RandomTransform(Transform):
 
     def __init__(self, p: float = 0.5) -> None:
         self.p = check_probability(type(self).__name__, p)
+
+    def applied(self) -> tuple[float, Transform]:
+        """See Transform."""
+        if self.p in (0, 1):
+            return 1.0, self
+        certain = copy.copy(self)
+        certain.p = 1.0
+        return self.p, certain
 
     def draw(self) -> DataNode | int:
         """Returns whether a sample is transformed: an int32 node of 0 and 1, or 0 or 1 for all."""

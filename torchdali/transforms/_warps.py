@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
-from torchdali import fn, math
+from torchdali import fn, math, types
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
 from torchdali.transforms._annotations import Annotation
@@ -18,6 +19,8 @@ from torchdali.transforms._sample import Sample
 from torchdali.transforms._transform import RandomTransform, Transform
 
 __all__ = ["RandomAffine", "RandomPerspective", "RandomRotation"]
+
+_PILLOW_FILTERS = {types.INTERP_NN: 0, types.INTERP_LINEAR: 2}  # numbers of its resampling filters
 
 
 def image_alone(name: str, sample: Sample) -> None:
@@ -117,6 +120,22 @@ class RandomRotation(_Warp):
         self.degrees = _angles("RandomRotation", "degrees", degrees, (2,))
         self.expand = expand
         self._set_up(interpolation, fill, center)
+
+    def on_pillow(self, image: Any) -> Any:
+        """See Transform."""
+        fill = self._fill.of_pillow or [0.0]
+        if len(fill) not in (1, len(image.mode)) or not all(v.is_integer() for v in fill):
+            return None
+        low, high = self.degrees
+        angle = low if low == high else float(torch.empty(()).uniform_(low, high))
+        color = [int(v) for v in fill] * (len(image.mode) // len(fill))
+        return image.rotate(
+            angle,
+            _PILLOW_FILTERS[self._settings["interp_type"]],
+            self.expand,
+            self._settings.get("center"),
+            fillcolor=color[0] if len(color) == 1 else tuple(color),
+        )
 
     def record(self, sample: Sample) -> None:
         """See Transform."""

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from torchdali import fn
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
@@ -69,6 +71,21 @@ def pad_crop(sample: Sample, mode: str, fill: Fill, **arguments: Any) -> None:
         sample.image = pad(sample.image)
 
 
+def _pads_and_places(
+    canvas: tuple[int, int], padding: list[int], size: list[int], pad_if_needed: bool
+) -> tuple[list[int], list[int]]:
+    """Returns the pixels that fn.pad_crop adds, and how far its window can move along y and x."""
+    pads, places = list(padding), []
+    for axis in range(2):
+        missing = size[axis] - canvas[axis] - pads[1 - axis] - pads[3 - axis]
+        if missing > 0 and pad_if_needed:
+            pads[1 - axis] += missing
+            pads[3 - axis] += missing
+            missing = -missing
+        places.append(-missing)
+    return pads, places
+
+
 def _follow_crop(
     part: Annotation,
     position: list[float],
@@ -79,19 +96,17 @@ def _follow_crop(
     fill: list[float],
 ) -> None:
     """Moves what follows an image as fn.pad_crop moves the image."""
-    pads, places = list(padding), []
-    for axis in range(2):
-        missing = size[axis] - part.canvas[axis] - pads[1 - axis] - pads[3 - axis]
-        if missing > 0 and pad_if_needed:
-            pads[1 - axis] += missing
-            pads[3 - axis] += missing
-            missing = -missing
-        places.append(-missing)
+    pads, places = _pads_and_places(part.canvas, padding, size, pad_if_needed)
     if any(pads):
         part.pad(pads, mode, fill)
     if any(places):
         top, left = (int(u * (n + 1)) for u, n in zip(position, places, strict=True))
         part.crop(top, left, *size)
+
+
+def _is_black(mode: str, fill: Fill) -> bool:
+    """Returns whether pixels that are added to Pillow images are 0, as by their crop()."""
+    return mode == "constant" and not any(fill.of_pillow)
 
 
 class Pad(Transform):
@@ -111,6 +126,13 @@ class Pad(Transform):
         self._pads = _padding("Pad", padding)
         _check_mode("Pad", padding_mode)
         self._fill = Fill("Pad", fill)
+
+    def on_pillow(self, image: Any) -> Any:
+        """See Transform."""
+        if not _is_black(self.padding_mode, self._fill):
+            return None
+        left, top, right, bottom = self._pads
+        return image.crop((-left, -top, image.width + right, image.height + bottom))
 
     def record(self, sample: Sample) -> None:
         """See Transform."""
@@ -146,6 +168,17 @@ class RandomCrop(Transform):
         self._pads = [0, 0, 0, 0] if padding is None else _padding("RandomCrop", padding)
         _check_mode("RandomCrop", padding_mode)
         self._fill = Fill("RandomCrop", fill)
+
+    def on_pillow(self, image: Any) -> Any:
+        """See Transform."""
+        canvas = image.height, image.width
+        pads, places = _pads_and_places(canvas, self._pads, self.size, bool(self.pad_if_needed))
+        if min(places) < 0 or (any(pads) and not _is_black(self.padding_mode, self._fill)):
+            return None
+        position = torch.rand(2).tolist()
+        top, left = (int(u * (n + 1)) for u, n in zip(position, places, strict=True))
+        top, left = top - pads[1], left - pads[0]
+        return image.crop((left, top, left + self.size[1], top + self.size[0]))
 
     def record(self, sample: Sample) -> None:
         """See Transform."""

@@ -327,7 +327,7 @@ void sharpen_row(T* __restrict out, const T* __restrict above, const T* __restri
     const auto three = [i, step](const T* x) { return x[i - step] + x[i] + x[i + step]; };
     const auto sum = three(above) + three(row) + three(below) + 4 * row[i];
     float smooth = static_cast<float>(sum) * static_cast<float>(1.0 / 13);
-    if constexpr (sizeof(T) == 1) smooth = std::trunc(smooth + 0.5f);
+    if constexpr (sizeof(T) == 1) smooth = static_cast<float>(static_cast<int>(smooth + 0.5f));
     const auto x = static_cast<float>(row[i]);
     if constexpr (kPillow) out[i] = store_clamped<T>(smooth + factor * (x - smooth));
     else out[i] = store_clamped<T>(fused(smooth - x, rest, x));

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numbers>
 
 #define TORCHDALI_ISA_FILE "kernels/augment/map_pixels_cpu.cpp"
 #include "kernels/foreach_isa.h"
@@ -97,19 +96,35 @@ inline int32_t nearest_index(float at, float n) {
 template <class T, int kChannels>
 void copy_nearest(T* out, int64_t out_plane, const T* in, const ImageExtents& image,
                   const NearestBlock& block, int64_t n, const T* fill) {
-  const auto width = image.width;
+  // The numbers of the pixels, as a loop that is vectorized.
+  alignas(64) int32_t at[kMapBlock];
+  const auto width = static_cast<int32_t>(image.width);
+  for (int64_t i = 0; i < n; ++i)
+    at[i] = (block.x[i] | block.y[i]) < 0 ? -1 : block.y[i] * width + block.x[i];
   if (image.planar || kChannels == 1) {
-    alignas(64) int32_t at[kMapBlock];
-    for (int64_t i = 0; i < n; ++i)
-      at[i] = (block.x[i] | block.y[i]) < 0 ? -1
-                                            : block.y[i] * static_cast<int32_t>(width) + block.x[i];
     for (int c = 0; c < kChannels; ++c, out += out_plane, in += image.pixels())
       for (int64_t i = 0; i < n; ++i) out[i] = at[i] < 0 ? fill[c] : in[at[i]];
     return;
   }
-  for (int64_t i = 0; i < n; ++i) {
-    const bool outside = (block.x[i] | block.y[i]) < 0;
-    const T* from = outside ? fill : in + (block.y[i] * width + block.x[i]) * kChannels;
+  int64_t i = 0;
+  if constexpr (sizeof(T) == 1 && kChannels == 3) {
+    // Words of four bytes, the last of which is overwritten by the next pixel. The last pixel of
+    // the input cannot be read as a word.
+    uint32_t fill_word = 0;
+    std::memcpy(&fill_word, fill, 3);
+    const auto last = static_cast<int32_t>(image.pixels() - 1);
+    for (; i + 1 < n; ++i) {
+      uint32_t word = fill_word;
+      if (at[i] >= 0) {
+        const T* from = in + static_cast<int64_t>(at[i]) * 3;
+        if (at[i] < last) std::memcpy(&word, from, 4);
+        else std::memcpy(&word, from, 3);
+      }
+      std::memcpy(out + 3 * i, &word, 4);
+    }
+  }
+  for (; i < n; ++i) {
+    const T* from = at[i] < 0 ? fill : in + static_cast<int64_t>(at[i]) * kChannels;
     for (int c = 0; c < kChannels; ++c) out[i * kChannels + c] = from[c];
   }
 }
@@ -368,32 +383,6 @@ void map_pixels(float* out, int64_t height, int64_t width, const float* in,
   if (image.channels == 1)
     TORCHDALI_ISA_PICK(map_rows<float, 1>)(out, height, width, in, image, map, options);
   else TORCHDALI_ISA_PICK(map_rows<float, 3>)(out, height, width, in, image, map, options);
-}
-
-PixelMap inverse_affine(const AffineArguments& arguments) {
-  constexpr double kRadians = std::numbers::pi / 180;
-  const double turn = arguments.angle * kRadians, shear_x = arguments.shear[0] * kRadians,
-               shear_y = arguments.shear[1] * kRadians;
-  // Rotation and shears, [[a, b], [c, d]], whose determinant is 1.
-  const double a = std::cos(turn - shear_y) / std::cos(shear_y);
-  const double b = -(a * std::tan(shear_x) + std::sin(turn));
-  const double c = std::sin(turn - shear_y) / std::cos(shear_y);
-  const double d = std::cos(turn) - c * std::tan(shear_x);
-  const double by = arguments.scale;
-  PixelMap map = {d / by, -b / by, 0, -c / by, a / by, 0, 0, 0};
-  const auto [x, y] = arguments.center;
-  const double moved_x = x + arguments.translate[0], moved_y = y + arguments.translate[1];
-  map[2] = x - map[0] * moved_x - map[1] * moved_y;
-  map[5] = y - map[3] * moved_x - map[4] * moved_y;
-  return map;
-}
-
-PixelMap pillow_rotation(double degrees, const std::array<double, 2>& center) {
-  const double turn = -std::remainder(degrees, 360.0) * (std::numbers::pi / 180);
-  const auto rounded = [](double x) { return std::round(x * 1e15) / 1e15; };
-  const double c = rounded(std::cos(turn)), s = rounded(std::sin(turn));
-  const auto [x, y] = center;
-  return {c, s, -c * x - s * y + x, -s, c, s * x - c * y + y, 0, 0};
 }
 #endif
 

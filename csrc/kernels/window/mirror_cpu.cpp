@@ -17,6 +17,30 @@ void mirror_elements(void* out, const void* in, int64_t pixels, int64_t) {
   for (int64_t i = 0; i < pixels; ++i) to[i] = from[-i];
 }
 
+void mirror_bytes(void* out, const void* in, int64_t pixels, int64_t) {
+  auto* to = static_cast<uint8_t*>(out);
+  const auto* from = static_cast<const uint8_t*>(in);
+  int64_t i = 0;
+#if TORCHDALI_ISA_LEVEL > 0
+  constexpr int64_t kBlock = 32;
+  const __m256i order = _mm256_broadcastsi128_si256(
+      _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
+  const auto mirror_block = [=](int64_t at) {
+    const __m256i block =
+        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + pixels - kBlock - at));
+    const __m256i turned =
+        _mm256_permute4x64_epi64(_mm256_shuffle_epi8(block, order), 0b01'00'11'10);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + at), turned);
+  };
+  if (pixels >= kBlock) {
+    for (; i + kBlock <= pixels; i += kBlock) mirror_block(i);
+    if (i < pixels) mirror_block(pixels - kBlock);  // some bytes again
+    return;
+  }
+#endif
+  for (; i < pixels; ++i) to[i] = from[pixels - 1 - i];
+}
+
 // With a constant size, each pixel is one or two moves.
 template <int kBytes>
 void mirror_fixed(void* out, const void* in, int64_t pixels, int64_t) {
@@ -47,7 +71,7 @@ void mirror_any(void* out, const void* in, int64_t pixels, int64_t pixel_bytes) 
 
 MirrorFn mirror_function(int64_t pixel_bytes) {
   switch (pixel_bytes) {
-    case 1: return mirror_elements<uint8_t>;
+    case 1: return mirror_bytes;
     case 2: return mirror_elements<uint16_t>;
     case 3: return mirror_fixed<3>;
     case 4: return mirror_elements<uint32_t>;

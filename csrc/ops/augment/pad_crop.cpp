@@ -118,26 +118,41 @@ class PadCrop final : public Operator {
     // Columns that are copied as they are.
     const int64_t left = std::clamp<int64_t>(-first[1], 0, width);
     const int64_t right = std::clamp<int64_t>(in.shape[w] - first[1], left, width);
+    thread_local std::vector<char> constants;  // a row of the constant
+    constants.resize(mode_ == PadMode::kConstant ? static_cast<size_t>(out_row) : 0);
     for (int64_t plane = 0; plane < planes; ++plane) {
       const char* from = in.as<const char>() + plane * in.shape[h] * in_row;
       char* to = out.as<char>() + plane * height * out_row;
-      const char* value = fill.data() + plane * itemsize(in.dtype);
+      if (mode_ == PadMode::kConstant)
+        repeat_pixel(constants, fill.data() + plane * itemsize(in.dtype), pixel);
       for (int64_t y = 0; y < height; ++y, to += out_row) {
         const int64_t row = padded_source(y + first[0], in.shape[h], mode_);
         const char* line = row < 0 ? nullptr : from + row * in_row;
-        const auto pixel_at = [&](int64_t x) {
-          const int64_t at = line == nullptr ? -1 : padded_source(x + first[1], in.shape[w], mode_);
-          std::memcpy(to + x * pixel, at < 0 ? value : line + at * pixel,
-                      static_cast<size_t>(pixel));
-        };
         const int64_t begin = line == nullptr ? width : left, end = line == nullptr ? width : right;
-        for (int64_t x = 0; x < begin; ++x) pixel_at(x);
+        const auto add_pixels = [&](int64_t x, int64_t last) {
+          if (mode_ == PadMode::kConstant) {
+            std::memcpy(to + x * pixel, constants.data(), static_cast<size_t>((last - x) * pixel));
+            return;
+          }
+          for (; x < last; ++x) {
+            const int64_t at = padded_source(x + first[1], in.shape[w], mode_);
+            std::memcpy(to + x * pixel, line + at * pixel, static_cast<size_t>(pixel));
+          }
+        };
+        if (begin > 0) add_pixels(0, begin);
         if (begin < end)
           std::memcpy(to + begin * pixel, line + (begin + first[1]) * pixel,
                       static_cast<size_t>((end - begin) * pixel));
-        for (int64_t x = end; x < width; ++x) pixel_at(x);
+        if (end < width) add_pixels(end, width);
       }
     }
+  }
+  // Fills a row, which is not empty, with a pixel.
+  static void repeat_pixel(std::vector<char>& row, const char* value, int64_t pixel) {
+    auto done = static_cast<size_t>(pixel);
+    std::memcpy(row.data(), value, done);
+    for (; done < row.size(); done *= 2)
+      std::memcpy(row.data() + done, row.data(), std::min(done, row.size() - done));
   }
   void make_fill(const SampleContext& ctx, DType dtype, int64_t channels, char* to) const {
     thread_local std::vector<float> buffer;

@@ -13,6 +13,8 @@ from helpers.ops import OpCase, PerSample, run_case, run_op
 from hypothesis import given
 from hypothesis import strategies as st
 
+from torchdali import functional
+
 AXES = {"horizontal": "W", "vertical": "H", "depthwise": "D"}
 SHAPES = {
     "HWC": (5, 7, 3),
@@ -104,3 +106,10 @@ def test_two_values_for_one_sample_are_an_error():
 def test_arguments_that_no_integer_can_represent_are_errors(value):
     with pytest.raises(ValueError, match="argument `horizontal` takes integers"):
         run_op("flip", ramp((2, 3, 1)), layout="HWC", horizontal=PerSample([value], value.dtype))
+
+
+def test_rows_of_bytes_of_any_length():
+    for width in (1, 2, 31, 32, 33, 63, 64, 65, 127, 224):
+        planes = torch.arange(2 * 3 * width).reshape(2, 3, width).to(torch.uint8)
+        made = functional.flip(planes, layout="CHW")
+        assert torch.equal(made, planes.flip(2)), width

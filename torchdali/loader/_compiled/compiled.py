@@ -65,7 +65,7 @@ class Recorder:
         self.is_image = False
         # If boxes, masks and key points may follow: how, and whether images are torchvision's.
         self._follower: Follower | None = None
-        self._wraps: bool | None = None
+        self._wraps = False
 
     def __call__(self, *fields: Any, **named: Any) -> Any:
         """Records the operators of the image; the other fields stay.
@@ -282,8 +282,8 @@ def _begin(recognized: Recognized) -> tuple[Transform | None, list[Any]]:
             break
         known = native
     rest = every[len(known) :]
-    is_part = bool(rest) or any(transform.works_on_boxes for transform in known)
-    return (Compose(known), rest) if known and is_part else (None, [])
+    needs_boxes = recognized.is_joint and any(transform.works_on_boxes for transform in known)
+    return (Compose(known), rest) if known and (rest or needs_boxes) else (None, [])
 
 
 def _recorded(transforms: list[Transform], known: Recognized, image: DataNode) -> DataNode:
