@@ -329,6 +329,10 @@ SchemaBuilder& SchemaBuilder::whole_image_args(std::vector<std::string> names) {
   schema_->whole_image_args = std::move(names);
   return *this;
 }
+SchemaBuilder& SchemaBuilder::data_unread(int index) {
+  schema_->inputs.at(static_cast<size_t>(index)).data_unread = true;
+  return *this;
+}
 SchemaBuilder& SchemaBuilder::host_input(int index) {
   schema_->inputs.at(static_cast<size_t>(index)).host = true;
   return *this;

@@ -126,6 +126,8 @@ struct InputSchema {
   std::vector<std::string> layouts;  // empty: any layout
   bool optional = false;
   bool host = false;  // on the host, also for GPU operators
+  // Only facts about it are read, so that it may be on the GPU for CPU operators.
+  bool data_unread = false;
 };
 
 struct OutputSchema {
@@ -274,6 +276,8 @@ class SchemaBuilder {
   // The GPU implementation: a class derived from gpu::GpuOperator (gpu/operator.h).
   template <class Op>
   SchemaBuilder& gpu();
+  // The elements of input `index` are not read: it may be on the GPU for CPU operators, too.
+  SchemaBuilder& data_unread(int index);
   // Input `index` is on the host, also on the GPU.
   SchemaBuilder& host_input(int index);
 

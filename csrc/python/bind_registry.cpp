@@ -54,6 +54,7 @@ nb::dict describe(const Schema& s) {
     input["layouts"] = i.layouts;
     input["optional"] = i.optional;
     input["host"] = i.host;
+    input["data_unread"] = i.data_unread;
     inputs.append(input);
   }
   for (const OutputSchema& o : s.outputs) {

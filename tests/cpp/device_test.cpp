@@ -26,10 +26,10 @@ namespace {
 using namespace simulated;
 
 struct Pipeline {
-  Pipeline() {
+  explicit Pipeline(int kernels = kKernels, int copies = kCopies) : stream(kernels) {
     options.index = kDevice;
-    options.kernel_stream = handle_of(kKernels);
-    options.copy_stream = handle_of(kCopies);
+    options.kernel_stream = handle_of(kernels);
+    options.copy_stream = handle_of(copies);
     reset();
     device = std::make_unique<Device>(options, library, current_stream);
     pinned = device->allocate(MemoryKind::kPinned, 64);
@@ -48,9 +48,10 @@ struct Pipeline {
   void run_kernel(const Storage& memory) {
     const std::lock_guard lock(state.mutex);
     auto* block = static_cast<Block*>(memory.data());
-    for (const auto& use : block->uses) EXPECT(is_ordered(kKernels, use));
-    queue(kKernels, block);
+    for (const auto& use : block->uses) EXPECT(is_ordered(stream, use));
+    queue(stream, block);
   }
+  const int stream;  // of the kernels
   DeviceOptions options;
   std::unique_ptr<Device> device;
   Storage pinned;
@@ -85,6 +86,24 @@ void memory_of_the_kernels_stream_is_reused_at_once() {
   const void* block = first.data();
   first = {};
   EXPECT(p.device->allocate(MemoryKind::kDevice, 64).data() == block);
+}
+
+// As operators on tensors have it: the stream of the caller. Nothing is kept for it.
+void one_stream_needs_no_events() {
+  for (const int stream : {static_cast<int>(kConsumer), static_cast<int>(kDefault)}) {
+    Pipeline p(stream, stream);
+    const size_t before = num_tensors();
+    Storage first = p.copy_to_gpu();
+    const void* block = first.data();
+    p.run_kernel(first);
+    first = {};
+    EXPECT(num_tensors() == before);
+    EXPECT(has_free_block());
+    EXPECT(state.events.empty());
+    Storage again = p.copy_to_gpu();
+    EXPECT(again.data() == block);
+    p.run_kernel(again);
+  }
 }
 
 void a_consumer_waits_for_the_kernels() {
@@ -199,6 +218,7 @@ int main() {
   using namespace torchdali::gpu;
   memory_of_a_copy_is_reused_when_the_kernels_are_done();
   memory_of_the_kernels_stream_is_reused_at_once();
+  one_stream_needs_no_events();
   a_consumer_waits_for_the_kernels();
   handing_over_releases_memory();
   a_copy_to_the_host_is_complete();

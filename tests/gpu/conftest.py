@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from helpers.gpu_tensors import GpuTensors
 
 
 @pytest.fixture(params=["emulated", pytest.param("cuda", marks=pytest.mark.cuda)])
@@ -11,3 +12,9 @@ def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """Runs a test on both; returns the device type of its results."""
     monkeypatch.setenv("TORCHDALI_EMULATE_GPU", "1" if request.param == "emulated" else "0")
     return "cuda" if request.param == "cuda" else "cpu"
+
+
+@pytest.fixture
+def gpu_tensors(backend: str, monkeypatch: pytest.MonkeyPatch) -> GpuTensors:
+    """Returns what puts tensors on the GPU, or on the one that is emulated."""
+    return GpuTensors(backend, monkeypatch)

@@ -8,9 +8,10 @@ from typing import Any
 
 import torch
 
+from torchdali._eager import devices
 from torchdali._eager.program import derive_seeds, draw_seed
 from torchdali._engine.schema import Argument, OperatorSchema
-from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
+from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 
 __all__ = ["Options", "options_of", "take_options"]
 
@@ -45,6 +46,12 @@ OPTIONS = (
         "That the seed is drawn from; by default the one that `torch.manual_seed` sets.",
     ),
 )
+_DEVICE = Argument(
+    "device",
+    "str",
+    'Where the operator runs: "cpu", "gpu" or "cuda", also with a number ("cuda:1"), or "mixed"; '
+    "by default where the inputs are.",
+)
 _OF_PIPELINES = ("name", "preserve", "on_error", "bytes_per_sample_hint")
 
 
@@ -59,6 +66,8 @@ class Options:
         random: whether the operator draws random values.
         seed: that was given, or None.
         generator: that the seed is drawn from; None: that of torch.
+        device: that was named: "cpu", "gpu" or "mixed"; None: that of the inputs.
+        gpu: that was named; CPU: any.
     """
 
     layout: str | None = None
@@ -67,6 +76,8 @@ class Options:
     random: bool = False
     seed: int | None = None
     generator: torch.Generator | None = None
+    device: str | None = None
+    gpu: int = devices.CPU
 
     def seeds(self) -> list[int]:
         """Returns the seed of the operator's random values, in a list; [] if it draws none."""
@@ -83,7 +94,8 @@ def options_of(schema: OperatorSchema) -> list[Argument]:
     without = set() if schema.random else {"seed", "generator"}
     without |= {"batch_size"} if schema.min_inputs else set()
     without |= {"layout", "batched"} if not schema.inputs else set()
-    return [arg for arg in OPTIONS if arg.name not in without and arg.name not in schema.by_name]
+    own = [*OPTIONS, _DEVICE] if schema.devices != ("cpu",) else OPTIONS
+    return [arg for arg in own if arg.name not in without and arg.name not in schema.by_name]
 
 
 def take_options(schema: OperatorSchema, kwargs: dict[str, Any]) -> tuple[Options, dict[str, Any]]:
@@ -92,7 +104,6 @@ def take_options(schema: OperatorSchema, kwargs: dict[str, Any]) -> tuple[Option
     Raises:
         ArgumentError: an option does not apply to the operator.
         ArgumentTypeError: an option has a wrong type.
-        UnsupportedError: the call is to run on a GPU.
     """
     rest = {name: value for name, value in kwargs.items() if value is not None}
     taken: dict[str, Any] = {}
@@ -123,11 +134,6 @@ def take_options(schema: OperatorSchema, kwargs: dict[str, Any]) -> tuple[Option
     for name in _OF_PIPELINES:
         if name in rest:
             raise _make(ArgumentError, f"`{name}` has a meaning in pipelines only")
-    device = rest.pop("device", "cpu")
-    if device != "cpu":
-        raise _make(
-            UnsupportedError,
-            f"device={device!r}: operators on tensors run on the CPU in this version",
-            fix="use a pipeline",
-        )
-    return Options(random=schema.random, **taken), rest
+    device, gpu = devices.asked_for(rest.pop("device", None))
+    device = devices.placed(schema, device)
+    return Options(random=schema.random, device=device, gpu=gpu, **taken), rest

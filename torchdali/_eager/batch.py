@@ -4,23 +4,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, overload
 
 import torch
 
-from torchdali._common.location import SourceLocation
-from torchdali._eager import settings, values
+from torchdali._common.location import SourceLocation, find_user_location
+from torchdali._eager import devices, settings, values
+from torchdali._eager.graphs import Edge, program_of
 from torchdali._eager.named import FUNCTIONAL, face_name, of_face
-from torchdali._eager.operation import Operation
-from torchdali._eager.program import Program, placeholder
+from torchdali._eager.operation import Operation, Operations
+from torchdali._engine.schema import operator_schema
 from torchdali.errors import (
     ArgumentError,
-    ArgumentTypeError,
     LayoutError,
     PipelineError,
     TorchdaliError,
     _make,
+    _with_context,
 )
 from torchdali.tensors import _thumbnails
 
@@ -29,6 +30,7 @@ __all__ = ["Batch", "Call", "batch_of", "results"]
 _Tensor = torch.Tensor
 # Deeper graphs run in parts.
 _DEEPEST = 32
+_copies: dict[str, Operations] = {}  # between CPU and GPU
 
 
 class Batch(values.Samples):
@@ -48,11 +50,11 @@ class Batch(values.Samples):
         LayoutError: the layout does not fit.
     """
 
-    __slots__ = ("_call", "_index", "_layout", "_samples", "_versions", "_whole")
+    __slots__ = ("_call", "_gpu", "_index", "_layout", "_samples", "_versions", "_whole")
 
     def __init__(self, samples: Iterable[Any], layout: str | None = None) -> None:
         tensors, own = values.samples(samples)
-        _check_alike(tensors)
+        values.check_alike(tensors)
         self._layout = own if layout is None else layout
         if self._layout and len(self._layout) != tensors[0].dim():
             raise _make(
@@ -63,6 +65,7 @@ class Batch(values.Samples):
         self._whole: _Tensor | None = None  # that the samples are consecutive parts of, if known
         self._versions: list[int] | None = None  # of the samples when they were computed
         self._call: Call | None = None
+        self._gpu = devices.gpu_of(tensors[0])
         self._index = 0
 
     def _take(self, data: list[_Tensor] | _Tensor, layout: str) -> None:
@@ -78,6 +81,7 @@ class Batch(values.Samples):
         batch = cls.__new__(cls)
         batch._samples, batch._whole, batch._layout, batch._versions = None, None, "", None
         batch._call, batch._index = call, index
+        batch._gpu = call.gpu if call.operation.outputs_on_gpu[index] else devices.CPU
         return batch
 
     @property
@@ -123,6 +127,45 @@ class Batch(values.Samples):
             )
         return torch.stack(samples) if self._whole is None else self._whole
 
+    def cpu(self) -> Batch:
+        """Returns the batch on the CPU, which waits for the GPU when it is read."""
+        return self._copied("cpu", self._gpu) if self._gpu >= 0 else self
+
+    def gpu(self, index: int | None = None) -> Batch:
+        """Returns the batch on a GPU.
+
+        Args:
+            index: which one; None: that of the batch, or torch's current one.
+
+        Raises:
+            UnsupportedError: there is none.
+        """
+        if self._gpu >= 0:
+            return self if index in (None, self._gpu) else self.cpu().gpu(index)
+        try:
+            gpu = devices.find([], devices.CPU if index is None else index)
+        except TorchdaliError as error:
+            location = find_user_location()
+            raise _with_context(error, operator="Batch.gpu", location=location) from None
+        return self._copied("gpu", gpu)
+
+    def _copied(self, to: str, gpu: int) -> Batch:
+        """Returns a copy on the CPU or on a GPU, which is then or now there."""
+        if to not in _copies:
+            _copies[to] = Operations(operator_schema(f"copy.to_{to}"))
+        operation = _copies[to].find({}, {}, [self._gpu], to)
+        return results(Call(operation, (self,), len(self), 0, find_user_location(), gpu=gpu))[0]
+
+    @property
+    def gpu_id(self) -> int:
+        """The number of the GPU that has the samples, -1 on the CPU. Computes nothing."""
+        return self._gpu
+
+    @property
+    def device(self) -> torch.device:
+        """Where the samples are. Computes nothing."""
+        return torch.device(devices.name_of(self._gpu))
+
     @property
     def layout(self) -> str:
         """Letters of the axes of a sample; "" if unknown."""
@@ -154,7 +197,7 @@ class Batch(values.Samples):
             return chosen
         if not chosen:
             raise _make(ArgumentError, f"a batch needs at least one sample, and {index} has none")
-        return batch_of(chosen, self._layout)
+        return batch_of(chosen, self._layout, self._gpu)
 
     def __iter__(self) -> Iterator[_Tensor]:
         return iter(self.as_list())
@@ -178,24 +221,21 @@ class Batch(values.Samples):
         return _thumbnails.html(self.as_list(), self.layout, repr(self))
 
 
-def batch_of(data: list[_Tensor] | _Tensor, layout: str) -> Batch:
-    """Returns a batch of tensors, or of one with all samples, that are known to be right."""
+def batch_of(data: list[_Tensor] | _Tensor, layout: str, gpu: int | None = None) -> Batch:
+    """Returns a batch of tensors, or of one with all samples, that are known to be right.
+
+    Args:
+        data: the tensors.
+        layout: of a sample.
+        gpu: that has them, as devices.gpu_of() says; None: look.
+    """
     batch = Batch.__new__(Batch)
+    if gpu is None:
+        gpu = devices.gpu_of(data if isinstance(data, _Tensor) else data[0])
+    batch._gpu = gpu
     batch._call, batch._index, batch._versions = None, 0, None
     batch._take(data, layout)
     return batch
-
-
-def _check_alike(tensors: Sequence[_Tensor]) -> None:
-    first = tensors[0]
-    for index, tensor in enumerate(tensors):
-        if tensor.dtype != first.dtype or tensor.dim() != first.dim():
-            raise _make(
-                ArgumentTypeError,
-                "samples of one batch have one type and number of dimensions: sample "
-                f"{index} is {tensor.dtype} of shape {list(tensor.shape)}, sample 0 is "
-                f"{first.dtype} of shape {list(first.shape)}",
-            )
 
 
 @dataclasses.dataclass
@@ -209,6 +249,7 @@ class Call:
         seed: of its random values.
         location: the user's line.
         face: the module that users called it by, for errors.
+        gpu: that it runs on; CPU: none.
         depth: the longest way to a batch that has its samples.
     """
 
@@ -218,17 +259,22 @@ class Call:
     seed: int
     location: SourceLocation | None
     face: str = FUNCTIONAL
+    gpu: int = devices.CPU
 
     depth: int = dataclasses.field(init=False)
+    _program_gpu: int = dataclasses.field(init=False, default=devices.CPU)  # its graph runs on it
 
     def __post_init__(self) -> None:
-        self.depth = 1 + max(
-            (call.depth for value in self.values if (call := value._call) is not None), default=0
-        )
-        if self.depth > _DEEPEST:
+        needed = [call for value in self.values if (call := value._call) is not None]
+        self.depth = 1 + max((call.depth for call in needed), default=0)
+        gpus = {self.gpu, *(call._program_gpu for call in needed)} - {devices.CPU}
+        if self.depth > _DEEPEST or len(gpus) > 1:  # a program runs on one GPU
             for value in self.values:
                 value.evaluate()
-            self.depth = 1
+            self.depth, gpus = 1, {self.gpu}
+        self._program_gpu = max(gpus, default=devices.CPU)
+        # Data may be ready on this stream only.
+        self._stream = devices.current_stream(self.gpu)
         # Data that is changed before it is used would give results that depend on when that is.
         # None: the batch is not computed yet, and will know what it was.
         self._versions = [
@@ -274,10 +320,6 @@ def _version(tensor: _Tensor) -> int:
     return 0 if tensor.is_inference() else tensor._version
 
 
-_programs: dict[Any, Program] = {}
-_MOST_PROGRAMS = 256
-
-
 class _Graph:
     """The calls that a call needs, which run as one program.
 
@@ -288,10 +330,9 @@ class _Graph:
         self.root = root
         self.calls: list[Call] = []  # each one after those that it needs
         self.leaves: list[Batch] = []
-        # For each call, where its values come from: (number of the call, output), or (-1, leaf).
-        self.edges: list[tuple[tuple[int, int], ...]] = []
+        self.edges: list[tuple[Edge, ...]] = []  # for each call, where its values come from
         self._numbers: dict[int, int] = {}  # of the calls, by id()
-        self._origins: dict[int, tuple[int, int]] = {}  # of the values, by id()
+        self._origins: dict[int, Edge] = {}  # of the values, by id()
         self._add(root)
 
     def _add(self, call: Call) -> int:
@@ -303,7 +344,7 @@ class _Graph:
             self.edges.append(edges)
         return self._numbers[id(call)]
 
-    def _origin(self, value: Batch) -> tuple[int, int]:
+    def _origin(self, value: Batch) -> Edge:
         if id(value) not in self._origins:
             call = value._call
             if call is None:
@@ -316,19 +357,16 @@ class _Graph:
     def run(self) -> list[tuple[Any, str]]:
         for call in self.calls:
             call.check_unchanged()
-        key = tuple(
-            (call.operation, edges) for call, edges in zip(self.calls, self.edges, strict=True)
-        )
-        program = _programs.pop(key, None)
-        if program is None:
-            program = self._compile()
-            for oldest in list(_programs)[: len(_programs) - _MOST_PROGRAMS + 1]:
-                _programs.pop(oldest, None)  # the least recently used
-        _programs[key] = program
-        inputs = [(leaf._samples, leaf._layout) for leaf in self.leaves]
+        operations = (call.operation for call in self.calls)
+        program = program_of(tuple(zip(operations, self.edges, strict=True)), len(self.leaves))
+        inputs = [(leaf.as_list(), leaf._layout) for leaf in self.leaves]
         seeds = [call.seed for call in self.calls if call.operation.schema.random]
+        gpu = self.root._program_gpu
         try:
-            return program.run(inputs, batch_size=self.root.batch_size, seeds=seeds)
+            if program.uses_gpu:
+                streams = [call._stream for call in self.calls]
+                devices.join(gpu, streams, [samples for samples, _ in inputs])
+            return program.run(inputs, batch_size=self.root.batch_size, seeds=seeds, gpu=gpu)
         except TorchdaliError as error:
             location = self._location(error)
             raise of_face(error, location, self.root.face) from error.__cause__
@@ -339,18 +377,13 @@ class _Graph:
         known = name.startswith("@") and name[1:].isdigit()
         return self.calls[int(name[1:]) if known else -1].location
 
-    def _compile(self) -> Program:
-        inputs = [placeholder(f"in{i}") for i in range(len(self.leaves))]
-        made: list[Any] = []
-        for number, (call, edges) in enumerate(zip(self.calls, self.edges, strict=True)):
-            parents = [inputs[index] if at < 0 else made[at][index] for at, index in edges]
-            made.append(call.operation.record(parents, SourceLocation(f"@{number}", 0, "")))
-        return Program(inputs, made[-1])
-
 
 def results(call: Call) -> list[Batch]:
     """Returns the outputs of a call, which runs at once or when they are read."""
     operation = call.operation
     if not settings.is_deferred() or operation.schema.side_effects or not operation.num_outputs:
-        return [batch_of(data, layout) for data, layout in call.outputs()]
+        return [
+            batch_of(data, layout, call.gpu if on_gpu else devices.CPU)
+            for (data, layout), on_gpu in zip(call.outputs(), operation.outputs_on_gpu, strict=True)
+        ]
     return [Batch._of_call(call, index) for index in range(operation.num_outputs)]

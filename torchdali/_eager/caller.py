@@ -14,10 +14,10 @@ import torch
 
 from torchdali._common.enums import DALIDataType
 from torchdali._common.location import find_user_location
-from torchdali._eager import values
+from torchdali._eager import devices, values
 from torchdali._eager.batch import Batch, Call, batch_of, results
 from torchdali._eager.named import face_name, seen_by_users
-from torchdali._eager.operation import Operation, Operations
+from torchdali._eager.operation import Operations
 from torchdali._eager.program import derive_seeds
 from torchdali._engine.schema import OperatorSchema, operator_schema
 from torchdali._graph.arithmetic import number
@@ -68,6 +68,7 @@ class Caller:
         *,
         size: int,
         seed: int = 0,
+        device: Any = None,
     ) -> list[Batch]:
         """Returns the outputs, which are computed when they are read.
 
@@ -76,21 +77,33 @@ class Caller:
             kwargs: its arguments; a Batch has a value for each sample.
             size: the number of samples.
             seed: of its random values, as that of a pipeline.
+            device: that the user names; None: that of the inputs.
 
         Raises:
             TorchdaliError: the call is wrong.
         """
-        return self.named(lambda: self._call(inputs, kwargs, size, seed))  # type: ignore[no-any-return]
+        return self.named(lambda: self._call(inputs, kwargs, size, seed, device))  # type: ignore[no-any-return]
 
     def _call(
-        self, inputs: Sequence[Batch | Shared], kwargs: Mapping[str, Any], size: int, seed: int
+        self,
+        inputs: Sequence[Batch | Shared],
+        kwargs: Mapping[str, Any],
+        size: int,
+        seed: int,
+        device: Any,
     ) -> list[Batch]:
         given = {name: value for name, value in kwargs.items() if value is not None}
+        kind, wanted = devices.asked_for(device)
         constants, fed = self._operations.split(given)
-        operation = self._operations.find(constants, fed, len(inputs))
         own = [v if isinstance(v, Batch) else values.sample(v) for v in fed.values()]
+        batches = [_whole(value, size) for value in [*inputs, *own]]
+        gpus = [batch.gpu_id for batch in batches]
+        operation = self._operations.find(constants, fed, gpus, devices.placed(self.schema, kind))
         seeds = derive_seeds(seed, 1) if self.schema.random else [0]
-        return _run(operation, [*inputs, *own], size, seeds[0], self._face)
+        gpu = devices.find(gpus, wanted) if operation.uses_gpu else devices.CPU
+        location = find_user_location()
+        call = Call(operation, tuple(batches), size, seeds[0], location, self._face, gpu)
+        return results(call)
 
 
 class Expressions:
@@ -152,17 +165,12 @@ def _as_tensor(constant: Operand) -> torch.Tensor:
     return torch.tensor(constant.value, dtype=to_torch_type(DALIDataType(constant.dtype)))
 
 
-def _run(
-    operation: Operation, given: Sequence[Batch | Shared], size: int, seed: int, face: str
-) -> list[Batch]:
-    whole = []
-    for value in given:
-        if not isinstance(value, Batch):
-            value = batch_of([value[0]] * size, value[1])
-        if len(value) != size:
-            raise _make(
-                ArgumentError,
-                f"the batches of one call have one size, got {len(value)} and {size} samples",
-            )
-        whole.append(value)
-    return results(Call(operation, tuple(whole), size, seed, find_user_location(), face))
+def _whole(value: Batch | Shared, size: int) -> Batch:
+    """Returns a batch; all samples of it are one that is shared."""
+    batch = value if isinstance(value, Batch) else batch_of([value[0]] * size, value[1])
+    if len(batch) != size:
+        raise _make(
+            ArgumentError,
+            f"the batches of one call have one size, got {len(batch)} and {size} samples",
+        )
+    return batch

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from torchdali._common.location import find_user_location
-from torchdali._eager import arguments, values
+from torchdali._eager import arguments, devices, values
 from torchdali._eager.arguments import Options
 from torchdali._eager.batch import Batch, Call, batch_of, results
 from torchdali._eager.layouts import InputLayouts, permuted
@@ -19,7 +19,6 @@ from torchdali._engine.schema import OperatorSchema
 from torchdali._graph.record import create
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, TorchdaliError, _make
-from torchdali.tensors import TensorListCPU
 
 __all__ = ["Function"]
 
@@ -59,26 +58,26 @@ class Function:
 
     def _short_way(self, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Runs a call on tensors with arguments that were met before; else returns _MISSED."""
-        known, fed = self._known.get(quick_key(kwargs)), _NOTHING
+        gpu = devices.CPU
+        for value in inputs:
+            if type(value) is not _Tensor or value.requires_grad or value.is_nested:
+                return _MISSED
+            if (found := devices.gpu_of(value)) != gpu:
+                if value is not inputs[0]:
+                    return _MISSED
+                gpu = found
+        known, fed = self._known.get((gpu >= 0, quick_key(kwargs))), _NOTHING
         if known is None:
-            known, fed = self._with_changing(kwargs)
+            known, fed = self._with_changing(kwargs, gpu >= 0)
             if known is None:
                 return _MISSED
         operation, options = known
         if len(inputs) != operation.num_inputs:
             return _MISSED
-        for value in inputs:
-            if (
-                type(value) is not _Tensor
-                or value.requires_grad
-                or not value.is_cpu
-                or value.is_nested
-            ):
-                return _MISSED
-        return self._run(operation, [(value, "") for value in inputs], fed, options)
+        return self._run(operation, [(value, "") for value in inputs], fed, options, [gpu])
 
     def _with_changing(
-        self, kwargs: dict[str, Any]
+        self, kwargs: dict[str, Any], on_gpu: bool
     ) -> tuple[tuple[Operation, Options] | None, Sequence[tuple[_Tensor, str]]]:
         """Returns what is known of a call some of whose arguments are different in each call."""
         changing = self._changing.get(tuple(kwargs))
@@ -90,7 +89,7 @@ class Function:
             if tensor is None:
                 return None, ()
             fed.append((tensor, ""))
-        return self._known.get((changing, quick_key(rest))), fed
+        return self._known.get((on_gpu, changing, quick_key(rest))), fed
 
     def _run(
         self,
@@ -98,8 +97,9 @@ class Function:
         inputs: Sequence[tuple[_Tensor, str]],
         fed: Sequence[tuple[_Tensor, str]],
         options: Options,
+        gpus: Sequence[int],
     ) -> Any:
-        """Runs an operation on one sample."""
+        """Runs an operation on one sample, on the GPU that has the inputs."""
         back: str | None = None  # the layout that results get
         pairs = []
         for index, (tensor, own) in enumerate(inputs):
@@ -110,7 +110,9 @@ class Function:
             pairs.append((tensor, layout))
         pairs += fed
         try:
-            made = operation.program().run_sample(pairs, options.seeds() if options.random else ())
+            gpu = devices.find(gpus, options.gpu) if operation.uses_gpu else devices.CPU
+            seeds = options.seeds() if options.random else ()
+            made = operation.program().run_sample(pairs, seeds, gpu)
         except TorchdaliError as error:
             error.sample = error.batch_size = None
             raise
@@ -126,27 +128,33 @@ class Function:
         options, rest = arguments.take_options(self.schema, kwargs)
         given = [value for value in inputs if value is not None]  # optional ones may be left out
         constants, fed = self._operations.split(rest)
-        operation = self._operations.find(constants, fed, len(given))
         is_batch = (
             options.batched
             or options.batch_size is not None
             or any(map(values.is_batch, given))
-            or any(isinstance(v, (Batch, TensorListCPU)) for v in fed.values())
+            or any(isinstance(v, (Batch, *values.LISTS)) for v in fed.values())
         )
         if is_batch:
-            return self._on_batches(operation, given, list(fed.values()), options)
+            batches = [self._as_batch(value, options) for value in given]
+            batches += [v if isinstance(v, Batch) else _argument(v) for v in fed.values()]
+            gpus = [b.gpu_id if isinstance(b, Batch) else devices.gpu_of(b[0]) for b in batches]
+            operation = self._operations.find(constants, fed, gpus, options.device)
+            return self._on_batches(operation, batches, options, gpus)
+        pairs = [values.sample(value, reads_files=self._reads_files) for value in given]
+        pairs_fed = [values.sample(value) for value in fed.values()]
+        gpus = [devices.gpu_of(tensor) for tensor, _ in pairs + pairs_fed]
+        operation = self._operations.find(constants, fed, gpus, options.device)
         self._remember(kwargs, fed, operation, options)
-        return self._run(
-            operation,
-            [values.sample(value, reads_files=self._reads_files) for value in given],
-            [values.sample(value) for value in fed.values()],
-            options,
-        )
+        return self._run(operation, pairs, pairs_fed, options, gpus)
 
     def _remember(
         self, kwargs: dict[str, Any], fed: dict[str, Any], operation: Operation, options: Options
     ) -> None:
         """Lets later calls with such arguments take the short way."""
+        own = operation.on_gpu[: operation.num_inputs]
+        if len(set(own)) > 1:
+            return
+        on_gpu = any(own)
         rest = {name: value for name, value in kwargs.items() if name not in fed}
         key: Any = quick_key(rest)
         if key is None or any(type(kwargs[name]) not in _NUMBERS for name in fed):
@@ -154,7 +162,9 @@ class Function:
         if fed:
             changing = tuple((name, self.schema.by_name[name].type) for name in fed)
             self._changing[tuple(kwargs)] = changing
-            key = changing, key
+            key = on_gpu, changing, key
+        else:
+            key = on_gpu, key
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
         self._known[key] = operation, options
@@ -162,12 +172,10 @@ class Function:
     def _on_batches(
         self,
         operation: Operation,
-        inputs: Sequence[Any],
-        fed: Sequence[Any],
+        given: Sequence[Batch | tuple[_Tensor, str]],
         options: Options,
+        gpus: Sequence[int],
     ) -> Any:
-        given = [self._as_batch(value, options) for value in inputs]
-        given += [value if isinstance(value, Batch) else _argument(value) for value in fed]
         sizes = {len(batch) for batch in given if isinstance(batch, Batch)}
         if options.batch_size is not None:
             sizes.add(options.batch_size)
@@ -180,12 +188,19 @@ class Function:
         whole: list[Batch] = []
         for index, value in enumerate(given):
             batch = value if isinstance(value, Batch) else batch_of([value[0]] * size, value[1])
-            if index < len(inputs):
+            if index < operation.num_inputs:
                 batch, restored = self._fitted(index, batch, options.layout)
                 back = back or restored
             whole.append(batch)
         seeds = options.seeds()
-        call = Call(operation, tuple(whole), size, seeds[0] if seeds else 0, find_user_location())
+        call = Call(
+            operation,
+            tuple(whole),
+            size,
+            seeds[0] if seeds else 0,
+            find_user_location(),
+            gpu=devices.find(gpus, options.gpu) if operation.uses_gpu else devices.CPU,
+        )
         made = results(call)
         if back is not None:
             made = [_restored(batch, back) for batch in made]
@@ -216,12 +231,12 @@ class Function:
         fits, order = self._layouts.fit(index, samples[0], own)
         if order is not None:
             permuted_samples = [sample.permute(order) for sample in samples]
-            return batch_of(permuted_samples, fits), own or _inverted(fits, order)
-        return (batch if fits == batch.layout else batch_of(samples, fits)), None
+            return batch_of(permuted_samples, fits, batch.gpu_id), own or _inverted(fits, order)
+        return (batch if fits == batch.layout else batch_of(samples, fits, batch.gpu_id)), None
 
 
 def _argument(value: Any) -> Batch | tuple[_Tensor, str]:
-    if isinstance(value, TensorListCPU):
+    if isinstance(value, values.LISTS):
         return batch_of(*values.samples(value))
     return values.sample(value)
 
@@ -231,7 +246,8 @@ def _restored(batch: Batch, layout: str) -> Batch:
     own = batch.layout
     if sorted(own) != sorted(layout):
         return batch
-    return batch_of([permuted(sample, own, layout) for sample in batch.as_list()], layout)
+    samples = [permuted(sample, own, layout) for sample in batch.as_list()]
+    return batch_of(samples, layout, batch.gpu_id)
 
 
 def _inverted(layout: str, order: Sequence[int]) -> str:

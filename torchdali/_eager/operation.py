@@ -13,14 +13,13 @@ import torch
 
 from torchdali._common.location import SourceLocation
 from torchdali._eager.program import Program, placeholder, recording
-from torchdali._eager.values import Samples
+from torchdali._eager.values import LISTS, Samples
 from torchdali._engine.extension import _C
 from torchdali._engine.schema import OperatorSchema
 from torchdali._graph.expression import Step
 from torchdali._graph.record import create
 from torchdali.data_node import DataNode
-from torchdali.errors import ArgumentTypeError, _make
-from torchdali.tensors import TensorListCPU
+from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.tensors._input import DaliData
 
 __all__ = ["Operation", "Operations", "key_of", "quick_key", "tensor_of"]
@@ -30,7 +29,7 @@ _MOST_CONSTANTS = 16
 _MOST_OPERATIONS = 256
 _PLAIN = frozenset((bool, bytes, float, int, str, type(None)))
 _LISTS = frozenset((list, tuple))
-_BATCHES = (Samples, TensorListCPU)
+_BATCHES = (Samples, *LISTS)
 _ARRAYS = (torch.Tensor, np.ndarray, Samples, DaliData)
 # Types of arguments that a call can bring as a tensor.
 _TENSOR_TYPES = {
@@ -49,15 +48,29 @@ class Operation:
         constants: arguments that are the same for every sample.
         fed: names of the arguments that have a value for each sample, which come with each call.
         num_inputs: of the operator.
+        on_gpu: for each input, then for each of `fed`, whether it is on a GPU; (): none is.
+        device: that the user names: "cpu", "gpu" or "mixed"; None: that of the inputs.
 
     Attributes:
         num_outputs: of the operator.
+        outputs_on_gpu: for each output, whether it is on a GPU.
+        uses_gpu: whether data or the operator is on a GPU.
 
     Raises:
         TorchdaliError: the arguments are wrong. It names the line of the user that is current.
     """
 
-    __slots__ = ("_constants", "_program", "fed", "num_inputs", "num_outputs", "schema")
+    __slots__ = (
+        "_constants",
+        "_program",
+        "fed",
+        "num_inputs",
+        "num_outputs",
+        "on_gpu",
+        "outputs_on_gpu",
+        "schema",
+        "uses_gpu",
+    )
 
     def __init__(
         self,
@@ -65,14 +78,29 @@ class Operation:
         constants: Mapping[str, Any],
         fed: Sequence[str],
         num_inputs: int,
+        on_gpu: tuple[bool, ...] = (),
+        device: str | None = None,
     ) -> None:
         self.schema, self.fed, self.num_inputs = schema, tuple(fed), num_inputs
+        self.on_gpu = on_gpu or (False,) * (num_inputs + len(self.fed))
         self._constants = dict(constants)
+        if device is not None:
+            self._constants["device"] = device
         self._program: Program | None = None
-        self.num_outputs = len(self.record(self._placeholders(), None))
+        for name, is_there in zip(self.fed, self.on_gpu[num_inputs:], strict=True):
+            if is_there:
+                raise _make(
+                    ArgumentError,
+                    f"argument `{name}` takes values on the CPU, and they are on a GPU",
+                    fix="pass .cpu() of them",
+                )
+        outputs = self.record(self._placeholders(), None)
+        self.num_outputs = len(outputs)
+        self.outputs_on_gpu = tuple(output.device == "gpu" for output in outputs)
+        self.uses_gpu = any(self.on_gpu) or any(self.outputs_on_gpu) or device == "gpu"
 
     def _placeholders(self) -> list[DataNode]:
-        return [placeholder(f"in{i}") for i in range(self.num_inputs + len(self.fed))]
+        return [placeholder(f"in{i}", on_gpu) for i, on_gpu in enumerate(self.on_gpu)]
 
     def record(
         self, values: Sequence[DataNode], location: SourceLocation | None
@@ -140,21 +168,29 @@ class Operations:
                 del constants[name]
         return constants, fed
 
-    def find(self, constants: dict[str, Any], fed: Mapping[str, Any], num_inputs: int) -> Operation:
+    def find(
+        self,
+        constants: dict[str, Any],
+        fed: Mapping[str, Any],
+        gpus: Sequence[int],
+        device: str | None = None,
+    ) -> Operation:
         """Returns the operator with these constants, checked.
 
         Args:
             constants: as split() returns them.
             fed: as split() returns them.
-            num_inputs: of the call.
+            gpus: where each input of the call is, then each of `fed`.
+            device: as Operation takes it.
         """
         own = key_of(constants)
+        num_inputs, on_gpu = len(gpus) - len(fed), tuple(gpu >= 0 for gpu in gpus)
         if own is None:
-            return Operation(self._schema, constants, list(fed), num_inputs)
-        key = (own, tuple(fed), num_inputs)
+            return Operation(self._schema, constants, list(fed), num_inputs, on_gpu, device)
+        key = (own, tuple(fed), on_gpu, device)
         found = self._found.get(key)
         if found is None:
-            found = Operation(self._schema, constants, list(fed), num_inputs)
+            found = Operation(self._schema, constants, list(fed), num_inputs, on_gpu, device)
             if len(self._found) >= _MOST_OPERATIONS:
                 self._found.clear()
             self._found[key] = found

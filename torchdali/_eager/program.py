@@ -12,11 +12,12 @@ from typing import Any
 
 import torch
 
-from torchdali._eager import settings
+from torchdali._eager import devices, settings
 from torchdali._engine.extension import _C
 from torchdali._engine.schema import operator_schema
 from torchdali._graph.scope import Scope, pop_scope, push_scope
 from torchdali.data_node import DataNode, OpNode
+from torchdali.errors import UnsupportedError, _make
 from torchdali.pipeline._compile import engine_node, reachable
 
 __all__ = [
@@ -32,6 +33,8 @@ __all__ = [
 _MOST_SAMPLES = 1 << 30
 # The result of a call is often alive until the next one ends.
 _KEPT_STORAGES = 2
+# Devices, which stand for streams, whose engines a program keeps.
+_MOST_DEVICES = 16
 _NO_SEEDS = (0,)  # of operators that draw nothing
 
 
@@ -57,8 +60,13 @@ def release_unused_memory() -> None:
 os.register_at_fork(after_in_child=release_unused_memory)  # the process has none of the engines
 
 
-def placeholder(name: str) -> DataNode:
-    """Returns a node for data that is passed to each run of a program."""
+def placeholder(name: str, on_gpu: bool = False) -> DataNode:
+    """Returns a node for data that is passed to each run of a program.
+
+    Args:
+        name: of the data.
+        on_gpu: whether it will be on the GPU that the program runs on.
+    """
     source = OpNode(
         schema=operator_schema("external_source"),
         name=name,
@@ -67,7 +75,7 @@ def placeholder(name: str) -> DataNode:
         arg_inputs={},
         args={},
         seed=None,
-        device="cpu",
+        device="gpu" if on_gpu else "cpu",
         preserve=False,
         num_outputs=1,
         location=None,
@@ -77,7 +85,17 @@ def placeholder(name: str) -> DataNode:
 
 
 def draw_seed(generator: torch.Generator | None = None) -> int:
-    """Returns a seed drawn from a generator; None: the one that torch.manual_seed() sets."""
+    """Returns a seed drawn from a generator; None: the one that torch.manual_seed() sets.
+
+    Raises:
+        UnsupportedError: the generator is on a GPU, for which the CPU would have to wait.
+    """
+    if generator is not None and generator.device.type != "cpu":
+        raise _make(
+            UnsupportedError,
+            f"seeds are drawn on the CPU, and the generator is on {generator.device}",
+            fix="pass a torch.Generator() of the CPU",
+        )
     return int(_of_thread.drawn.random_(generator=generator))
 
 
@@ -112,6 +130,7 @@ class Program:
 
     Attributes:
         num_random: how many operators draw random values; each takes one seed of a run.
+        uses_gpu: whether data or an operator is on a GPU.
     """
 
     def __init__(self, inputs: Sequence[DataNode], outputs: Sequence[DataNode]) -> None:
@@ -122,6 +141,7 @@ class Program:
             assert node.source is not None
             return position[node.source.ordinal], node.index
 
+        self.uses_gpu = any(node.device == "gpu" for node in nodes)
         self.num_random = 0
         self._nodes = []
         for i, node in enumerate(nodes):
@@ -142,13 +162,15 @@ class Program:
             node.name if node.source is not None and node.source.ordinal in position else None
             for node in inputs
         ]
-        self._idle: list[Any] = []  # engines that no thread uses now
-        self._on_threads: tuple[Any, Any] | None = None  # threads, and an engine that uses them
+        # By device, None for the CPU alone: engines that no thread uses now.
+        self._idle: dict[Any, list[Any]] = {}
+        # By device: threads, and an engine that uses them.
+        self._on_threads: dict[Any, tuple[Any, Any]] = {}
         _programs.add(self)
 
     def forget_engines(self) -> None:
         """Forgets the engines that no thread uses; in a forked process those of the parent."""
-        self._idle, self._on_threads = [], None
+        self._idle, self._on_threads = {}, {}
 
     def run(
         self,
@@ -156,6 +178,7 @@ class Program:
         *,
         batch_size: int = 1,
         seeds: Sequence[int] = (),
+        gpu: int = devices.CPU,
     ) -> list[tuple[Any, str]]:
         """Returns (data, layout) of each output.
 
@@ -166,26 +189,31 @@ class Program:
             inputs: (list of tensors, layout) for each placeholder.
             batch_size: number of samples.
             seeds: `num_random` of them.
+            gpu: that it runs on, if it uses one: that of the data of placeholders on a GPU.
         """
         if batch_size > 1 and settings.get_num_threads() > 1:
-            return self._run_on_threads(self._fed(inputs), batch_size, seeds or _NO_SEEDS)
-        return self._run_here(self._fed(inputs), batch_size, seeds or _NO_SEEDS, False)
+            return self._run_on_threads(self._fed(inputs), batch_size, seeds or _NO_SEEDS, gpu)
+        return self._run_here(self._fed(inputs), batch_size, seeds or _NO_SEEDS, False, gpu)
 
     def run_sample(
-        self, inputs: Sequence[tuple[torch.Tensor, str]], seeds: Sequence[int] = ()
+        self,
+        inputs: Sequence[tuple[torch.Tensor, str]],
+        seeds: Sequence[int] = (),
+        gpu: int = devices.CPU,
     ) -> list[tuple[torch.Tensor, str]]:
         """Returns (tensor, layout) of each output for one sample.
 
         Args:
             inputs: (tensor, layout) for each placeholder.
             seeds: `num_random` of them.
+            gpu: see run().
         """
         names = self._names
         if len(names) == 1 and names[0] is not None:
             fed = [(names[0], *inputs[0])]
         else:
             fed = self._fed(inputs)
-        return self._run_here(fed, 1, seeds or _NO_SEEDS, True)
+        return self._run_here(fed, 1, seeds or _NO_SEEDS, True, gpu)
 
     def _fed(self, inputs: Sequence[tuple[Any, str]]) -> list[tuple[str, Any, str]]:
         return [
@@ -195,13 +223,17 @@ class Program:
         ]
 
     def _run_here(
-        self, fed: Any, batch_size: int, seeds: Sequence[int], single: bool
+        self, fed: Any, batch_size: int, seeds: Sequence[int], single: bool, gpu: int
     ) -> list[tuple[Any, str]]:
-        idle = self._idle
+        device = devices.engine_device(gpu) if self.uses_gpu else None
+        idle = self._idle.get(device)
+        if idle is None:
+            self._keep_few(self._idle)
+            idle = self._idle.setdefault(device, [])
         try:
             engine = idle.pop()
         except IndexError:
-            engine = self._make(num_threads=1, inline_only=True)
+            engine = self._make(device=device, num_threads=1, inline_only=True)
         try:
             made: list[tuple[Any, str]] = engine.run(fed, batch_size, seeds, single)
             return made
@@ -209,15 +241,25 @@ class Program:
             idle.append(engine)
 
     def _run_on_threads(
-        self, fed: Any, batch_size: int, seeds: Sequence[int]
+        self, fed: Any, batch_size: int, seeds: Sequence[int], gpu: int
     ) -> list[tuple[Any, str]]:
+        device = devices.engine_device(gpu) if self.uses_gpu else None
         threads = settings.threads()
         with threads.lock:
-            if self._on_threads is None or self._on_threads[0] is not threads:
-                engine = self._make(num_threads=threads.count, workers=threads.engine)
-                self._on_threads = threads, engine
-            made: list[tuple[Any, str]] = self._on_threads[1].run(fed, batch_size, seeds, False)
+            known = self._on_threads.get(device)
+            if known is None or known[0] is not threads:
+                self._keep_few(self._on_threads)
+                engine = self._make(
+                    device=device, num_threads=threads.count, workers=threads.engine
+                )
+                known = self._on_threads[device] = threads, engine
+            made: list[tuple[Any, str]] = known[1].run(fed, batch_size, seeds, False)
             return made
+
+    def _keep_few(self, engines: dict[Any, Any]) -> None:
+        """Forgets engines of streams, which a program may make again and again."""
+        if len(engines) >= _MOST_DEVICES:
+            engines.clear()
 
     def _make(self, **options: Any) -> Any:
         return _C.Executor(

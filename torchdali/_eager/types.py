@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from torchdali._eager.batch import Batch
-from torchdali.tensors import TensorCPU, TensorListCPU
+from torchdali.tensors import TensorCPU, TensorGPU, TensorListCPU, TensorListGPU
 
 __all__ = ["Sample", "Samples", "Values"]
 
@@ -19,6 +19,7 @@ Sample: TypeAlias = (
     torch.Tensor
     | NDArray[Any]
     | TensorCPU
+    | TensorGPU
     | bytes
     | bytearray
     | str
@@ -26,6 +27,6 @@ Sample: TypeAlias = (
     | float
     | int
 )
-Samples: TypeAlias = Batch | TensorListCPU | list[Any] | tuple[Any, ...]
+Samples: TypeAlias = Batch | TensorListCPU | TensorListGPU | list[Any] | tuple[Any, ...]
 # Of an argument that has one for each sample.
 Values: TypeAlias = torch.Tensor | Samples

@@ -4,29 +4,43 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from torchdali._eager import devices
 from torchdali._eager.pillow import is_pillow, pixels_of
 from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
     FileError,
     TorchdaliError,
-    UnsupportedError,
     _make,
     _with_context,
 )
-from torchdali.tensors import TensorListCPU, TensorListGPU
+from torchdali.tensors import TensorGPU, TensorListCPU, TensorListGPU
 from torchdali.tensors._input import as_tensor
 
-__all__ = ["Samples", "check_strided", "is_batch", "numbers", "sample", "samples"]
+__all__ = [
+    "LISTS",
+    "Samples",
+    "check_alike",
+    "check_strided",
+    "is_batch",
+    "numbers",
+    "sample",
+    "samples",
+]
 
 _Tensor = torch.Tensor
+
+
+_DLPACK_CUDA = 2
+# Batches of DALI's classes.
+LISTS = (TensorListCPU, TensorListGPU)
 
 
 class Samples:
@@ -37,7 +51,7 @@ class Samples:
 
 def is_batch(value: Any) -> bool:
     """Returns whether a value is a list of samples, and not one sample."""
-    return isinstance(value, (list, tuple, Samples, TensorListCPU, TensorListGPU)) or (
+    return isinstance(value, (list, tuple, Samples, *LISTS)) or (
         isinstance(value, _Tensor) and value.is_nested
     )
 
@@ -53,7 +67,7 @@ def sample(value: Any, *, reads_files: bool = False) -> tuple[_Tensor, str]:
         ArgumentTypeError: it is none of these.
         ArgumentError: it is a tensor that requires a gradient, or a PIL image with a palette.
         FileError: the file cannot be read.
-        UnsupportedError: it is not in the memory of the CPU.
+        UnsupportedError: it is neither on the CPU nor on a GPU of CUDA.
     """
     if isinstance(value, _Tensor):
         check_strided(value)
@@ -74,7 +88,15 @@ def sample(value: Any, *, reads_files: bool = False) -> tuple[_Tensor, str]:
         return torch.tensor(value, dtype=_number_type(value)), ""
     if is_pillow(value):
         return pixels_of(value), "HWC"
-    return as_tensor(value)
+    return as_tensor(value, device="cuda" if _is_on_gpu(value) else "cpu")
+
+
+def _is_on_gpu(value: Any) -> bool:
+    """Returns whether an array-like object that is no tensor is in the memory of a GPU."""
+    if isinstance(value, (TensorGPU, TensorListGPU)) or hasattr(value, "__cuda_array_interface__"):
+        return True
+    where = getattr(value, "__dlpack_device__", None)
+    return where is not None and int(where()[0]) == _DLPACK_CUDA
 
 
 def _number_type(value: bool | int | float) -> torch.dtype:
@@ -118,7 +140,7 @@ def check_strided(tensor: _Tensor) -> None:
 
     Raises:
         ArgumentError: it requires a gradient, which operators do not compute.
-        UnsupportedError: it is not in the memory of the CPU.
+        UnsupportedError: it is neither on the CPU nor on a GPU of CUDA.
     """
     if tensor.requires_grad:
         raise _make(
@@ -126,13 +148,7 @@ def check_strided(tensor: _Tensor) -> None:
             "a tensor that requires a gradient was passed, and operators compute none",
             fix="pass tensor.detach()",
         )
-    if not tensor.is_cpu:
-        raise _make(
-            UnsupportedError,
-            f"operators on tensors run on the CPU in this version, and a tensor is on "
-            f"{tensor.device}",
-            fix="pass tensor.cpu(), or use a pipeline",
-        )
+    devices.gpu_of(tensor)
 
 
 def samples(values: Any, *, reads_files: bool = False) -> tuple[list[_Tensor], str]:
@@ -142,23 +158,24 @@ def samples(values: Any, *, reads_files: bool = False) -> tuple[list[_Tensor], s
         ArgumentError: there are none.
         TorchdaliError: as sample(), with the number of the sample.
     """
-    if isinstance(values, TensorListGPU):
-        raise _make(
-            UnsupportedError,
-            "operators on tensors run on the CPU in this version, and a batch is on a GPU",
-            fix="pass batch.as_cpu(), or use a pipeline",
-        )
-    if isinstance(values, TensorListCPU):
+    if isinstance(values, LISTS):
         return values.as_torch_list(), values.layout()
     items: Iterable[Any] = values
     if isinstance(values, _Tensor):
         check_strided(values)
         items = values.unbind()
-    tensors, layouts = [], set()
+    tensors: list[_Tensor] = []
+    layouts = set()
     count = len(values) if hasattr(values, "__len__") else None
     for index, item in enumerate(items):
         try:
             tensor, layout = sample(item, reads_files=reads_files)
+            if tensors and tensor.device != tensors[0].device:
+                raise _make(
+                    ArgumentError,
+                    f"samples of one batch are on one device: this one is on {tensor.device}, "
+                    f"sample 0 on {tensors[0].device}",
+                )
         except TorchdaliError as error:
             raise _with_context(error, sample=index, batch_size=count) from error.__cause__
         tensors.append(tensor)
@@ -166,3 +183,16 @@ def samples(values: Any, *, reads_files: bool = False) -> tuple[list[_Tensor], s
     if not tensors:
         raise _make(ArgumentError, "a batch needs at least one sample")
     return tensors, layouts.pop() if len(layouts) == 1 else ""
+
+
+def check_alike(tensors: Sequence[_Tensor]) -> None:
+    """Raises ArgumentTypeError for samples that cannot be in one batch."""
+    first = tensors[0]
+    for index, tensor in enumerate(tensors):
+        if tensor.dtype != first.dtype or tensor.dim() != first.dim():
+            raise _make(
+                ArgumentTypeError,
+                "samples of one batch have one type and number of dimensions: sample "
+                f"{index} is {tensor.dtype} of shape {list(tensor.shape)}, sample 0 is "
+                f"{first.dtype} of shape {list(first.shape)}",
+            )

@@ -137,6 +137,7 @@ class InputSpec:
     layouts: tuple[str, ...] = ()  # empty: any
     optional: bool = False
     host: bool = False  # on the CPU for GPU operators too
+    data_unread: bool = False  # may be on the GPU for CPU operators too
 
 
 @dataclass(frozen=True)
@@ -265,7 +266,14 @@ def _schema(raw: dict[str, Any]) -> OperatorSchema:
         name=raw["name"],
         doc=raw["doc"],
         inputs=tuple(
-            InputSpec(i["name"], i["doc"], tuple(i["layouts"]), i["optional"], i["host"])
+            InputSpec(
+                i["name"],
+                i["doc"],
+                tuple(i["layouts"]),
+                i["optional"],
+                i["host"],
+                i["data_unread"],
+            )
             for i in raw["inputs"]
         ),
         max_inputs=raw["max_inputs"],

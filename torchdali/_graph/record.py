@@ -359,7 +359,8 @@ def _on_device(
     result = []
     for i, node in enumerate(inputs):
         spec = schema.inputs[min(i, len(schema.inputs) - 1)]
-        if device == "cpu" and node.device == "gpu" and schema.name != "copy.to_cpu":
+        is_read = schema.name != "copy.to_cpu" and not spec.data_unread
+        if device == "cpu" and node.device == "gpu" and is_read:
             raise _make(
                 ArgumentError,
                 f"runs on the CPU, and its input `{spec.name}` is on the GPU",

@@ -145,8 +145,9 @@ def _use(
 def _fact(operator: str, node: DataNode, args: dict[str, Any], device: str) -> DataNode:
     """Returns what an operator tells about a batch, on `device`; the batch stays where it is."""
     check_device(operator_schema(operator), device, find_user_location())
-    made = _use(operator, node, {**args, "device": node.device})
-    return made.gpu() if device == "gpu" else made.cpu()
+    stays = device == "gpu" == node.device
+    made = _use(operator, node, {**args, "device": "gpu" if stays else "cpu"})
+    return made if device == made.device else made.gpu()
 
 
 def shape(node: DataNode, dtype: DALIDataType | None, device: str) -> DataNode:

@@ -271,6 +271,7 @@ def batch_permutation(
     batch_size: int | None = None,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Draws an order of the samples of a batch, for fn.permute_batch. Every order that the
     arguments permit is equally likely.
@@ -285,6 +286,8 @@ def batch_permutation(
             this seed has. By default drawn from `generator`.
         generator: torch.Generator, optional. That the seed is drawn from; by default the one
             that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Index of a sample in the batch: an int32 scalar per sample.
@@ -300,6 +303,7 @@ def bb_flip(
     vertical: int | Values | None = 0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Mirrors bounding boxes in an image whose width and height are 1.
 
@@ -316,6 +320,8 @@ def bb_flip(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape of the input, float32; without layout.
@@ -331,6 +337,7 @@ def bb_flip(
     vertical: int | Values | None = 0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def bbox_paste(
@@ -343,6 +350,7 @@ def bbox_paste(
     paste_y: float | Values | None = 0.5,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Moves and scales boxes as fn.paste moves and scales their image. A box has 4 values, in
     fractions of the image: left, top, width and height, or with `ltrb` left, top, right and
@@ -362,6 +370,8 @@ def bbox_paste(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: In fractions of the canvas; the shape of the input, without a layout.
@@ -378,6 +388,7 @@ def bbox_paste(
     paste_y: float | Values | None = 0.5,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def box_encoder(
@@ -393,6 +404,7 @@ def box_encoder(
     stds: float | Sequence[float] | NDArray[Any] | None = ...,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> list[torch.Tensor]:
     """Assigns boxes and their labels to anchors (default boxes), as in SSD: each box gets the
     anchor that it overlaps most, and every other anchor gets the box that overlaps it most, if
@@ -417,6 +429,8 @@ def box_encoder(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         List of Sample or batch: `encoded`, `encoded_labels`.
@@ -440,6 +454,7 @@ def box_encoder(
     stds: float | Sequence[float] | NDArray[Any] | None = ...,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> list[Batch]: ...
 @overload
 def brightness(
@@ -451,6 +466,7 @@ def brightness(
     brightness_shift: float | Values | None = 0.0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Adjusts brightness: brightness_shift * range + brightness * x, where range is the greatest
     value of the output's type, or 1 for floating types.
@@ -471,6 +487,8 @@ def brightness(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, of type `dtype`. Computed in float32;
@@ -487,6 +505,7 @@ def brightness(
     brightness_shift: float | Values | None = 0.0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def brightness_contrast(
@@ -500,6 +519,7 @@ def brightness_contrast(
     contrast_center: float | Values | None = 0.5,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Adjusts brightness and contrast: brightness_shift * range + brightness * (contrast_center +
     contrast * (x - contrast_center)), where range is the greatest value of the output's type,
@@ -526,6 +546,8 @@ def brightness_contrast(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, of type `dtype`. Computed in float32;
@@ -544,6 +566,7 @@ def brightness_contrast(
     contrast_center: float | Values | None = 0.5,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def cast(
@@ -553,6 +576,7 @@ def cast(
     dtype: types.DALIDataType | torch.dtype | type[Any],
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Converts the elements to another type. To an integer they are rounded to the nearest, halves
     away from zero, and saturate; NaN becomes 0. To bool, what rounds to 0 is false. To float16
@@ -568,6 +592,8 @@ def cast(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input.
@@ -581,6 +607,7 @@ def cast(
     dtype: types.DALIDataType | torch.dtype | type[Any],
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def cast_like(
@@ -590,6 +617,7 @@ def cast_like(
     *,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Converts the elements to the type of another input, as fn.cast does.
 
@@ -604,6 +632,8 @@ def cast_like(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of `data`.
@@ -617,6 +647,7 @@ def cast_like(
     *,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def cat(
@@ -627,6 +658,7 @@ def cat(
     axis_name: str | os.PathLike[str] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Concatenates the inputs along an existing axis. Their shapes may differ along this axis
     only; an input without elements may have any shape, and is left out.
@@ -642,6 +674,8 @@ def cat(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Layout and element type of the first input.
@@ -656,6 +690,7 @@ def cat(
     axis_name: str | os.PathLike[str] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def clahe(
@@ -669,6 +704,7 @@ def clahe(
     luma_only: bool | None = True,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Equalizes the histogram of each tile of an image with limited contrast, and blends between
     neighboring tiles (contrast limited adaptive histogram equalization).
@@ -688,6 +724,8 @@ def clahe(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, uint8.
@@ -705,6 +743,7 @@ def clahe(
     luma_only: bool | None = True,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def color_space_conversion(
@@ -715,6 +754,7 @@ def color_space_conversion(
     output_type: types.DALIImageType,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Converts images between color spaces. YCbCr is that of ITU-R BT.601 in its limited range
     (luma 16 to 235, color differences 16 to 240); gray is the luma of BT.601 in the full range
@@ -733,6 +773,8 @@ def color_space_conversion(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Layout of the input, uint8, with the channels of `output_type`: one for
@@ -748,6 +790,7 @@ def color_space_conversion(
     output_type: types.DALIImageType,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def color_twist(
@@ -762,6 +805,7 @@ def color_twist(
     image_type: types.DALIImageType | None = types.DALIImageType.RGB,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Adjusts hue, saturation, contrast and brightness at once: rotates and scales the color plane
     of YIQ, then brightness * (center + contrast * (x - center)), where center is 128 for
@@ -788,6 +832,8 @@ def color_twist(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, of type `dtype`. Computed in float32;
@@ -807,6 +853,7 @@ def color_twist(
     image_type: types.DALIImageType | None = types.DALIImageType.RGB,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def contrast(
@@ -818,6 +865,7 @@ def contrast(
     contrast_center: float | Values | None = 0.5,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Adjusts contrast: contrast_center + contrast * (x - contrast_center).
 
@@ -837,6 +885,8 @@ def contrast(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, of type `dtype`. Computed in float32;
@@ -853,6 +903,7 @@ def contrast(
     contrast_center: float | Values | None = 0.5,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def coord_flip(
@@ -867,6 +918,7 @@ def coord_flip(
     center_z: float | Values | None = 0.5,
     layout: str | None = "",
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Mirrors the coordinates of points at a center: 2 * center - coordinate.
 
@@ -888,6 +940,8 @@ def coord_flip(
             by default.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape of the input, float32; without layout.
@@ -906,6 +960,7 @@ def coord_flip(
     center_z: float | Values | None = 0.5,
     layout: str | None = "",
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def coord_transform(
@@ -918,6 +973,7 @@ def coord_transform(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """M * x + T for the vectors x along the last axis, computed in float: points, or the channels
     of pixels.
@@ -943,6 +999,8 @@ def coord_transform(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Vectors of m components, shape (..., m), element type `dtype`, layout
@@ -960,6 +1018,7 @@ def coord_transform(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def copy(
@@ -968,6 +1027,7 @@ def copy(
     *,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Copies the input. Free if the copy cannot be distinguished from the original.
 
@@ -980,6 +1040,8 @@ def copy(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, element type and layout of the input.
@@ -992,6 +1054,7 @@ def copy(
     *,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def crop(
@@ -1011,6 +1074,7 @@ def crop(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     image_type: Any = None,
     output_dtype: Any = None,
 ) -> torch.Tensor:
@@ -1057,6 +1121,8 @@ def crop(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         image_type: deprecated, without effect.
         output_dtype: deprecated; use `dtype`.
 
@@ -1082,6 +1148,7 @@ def crop(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     image_type: Any = None,
     output_dtype: Any = None,
 ) -> Batch: ...
@@ -1110,6 +1177,7 @@ def crop_mirror_normalize(
     pad_output: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     image_type: Any = None,
     output_dtype: Any = None,
 ) -> torch.Tensor:
@@ -1171,6 +1239,8 @@ def crop_mirror_normalize(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         image_type: deprecated, without effect.
         output_dtype: deprecated; use `dtype`.
 
@@ -1203,6 +1273,7 @@ def crop_mirror_normalize(
     pad_output: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     image_type: Any = None,
     output_dtype: Any = None,
 ) -> Batch: ...
@@ -1253,6 +1324,7 @@ def element_extract(
     element_map: int | Sequence[int] | NDArray[Any],
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Returns frames of a sequence as separate outputs. Views: nothing is copied.
 
@@ -1265,6 +1337,8 @@ def element_extract(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch, or a list of them; the number depends on the arguments.
@@ -1279,6 +1353,7 @@ def element_extract(
     element_map: int | Sequence[int] | NDArray[Any],
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Any: ...
 @overload
 def equalize(
@@ -1287,6 +1362,7 @@ def equalize(
     *,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Equalizes the histogram of each channel of an image: values are mapped so that all
     intensities from 0 to 255 occur about equally often. A channel of one value stays as it is.
@@ -1301,6 +1377,8 @@ def equalize(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, uint8.
@@ -1313,6 +1391,7 @@ def equalize(
     *,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def erase(
@@ -1330,6 +1409,7 @@ def erase(
     centered_anchor: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Fills regions of each sample. `anchor` and `shape` have a value for each axis of each
     region. Parts outside the sample are ignored. A region extends from the element that
@@ -1364,6 +1444,8 @@ def erase(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, element type and layout of the input.
@@ -1385,6 +1467,7 @@ def erase(
     centered_anchor: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def expand_dims(
@@ -1395,6 +1478,7 @@ def expand_dims(
     new_axis_names: str | None = "",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Inserts axes of extent 1. A view: nothing is copied.
 
@@ -1411,6 +1495,8 @@ def expand_dims(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The input with the new axes. It has a layout only if `new_axis_names`
@@ -1426,6 +1512,7 @@ def expand_dims(
     new_axis_names: str | None = "",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def filter(
@@ -1440,6 +1527,7 @@ def filter(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Correlates with a filter: result(p) is the sum over k of filter(k) * data(p + k - anchor),
     for each channel. Computed in float32; integers are rounded and saturate.
@@ -1467,6 +1555,8 @@ def filter(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Layout of the data, element type `dtype`.
@@ -1485,6 +1575,7 @@ def filter(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def flip(
@@ -1496,6 +1587,7 @@ def flip(
     depthwise: int | Values | None = 0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Mirrors each sample along the chosen spatial axes.
 
@@ -1515,6 +1607,8 @@ def flip(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, element type and layout of the input.
@@ -1530,6 +1624,7 @@ def flip(
     depthwise: int | Values | None = 0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def full(
@@ -1572,6 +1667,7 @@ def full_like(
     *,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Repeats a value until it fills the shape of an input, by NumPy's rules for broadcasting.
 
@@ -1583,6 +1679,8 @@ def full_like(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, layout and type of `data_like`.
@@ -1596,6 +1694,7 @@ def full_like(
     *,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def gaussian_blur(
@@ -1607,6 +1706,7 @@ def gaussian_blur(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Blurs with a Gaussian, by a convolution along each data axis. Borders are reflected
     (dcb|abcd|cba). Computed in float32; integers are rounded and saturate.
@@ -1629,6 +1729,8 @@ def gaussian_blur(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, element type `dtype`.
@@ -1644,6 +1746,7 @@ def gaussian_blur(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def get_property(
@@ -1653,6 +1756,7 @@ def get_property(
     key: str | os.PathLike[str],
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Returns a property of each sample other than its elements. `x.property(key)` creates it from
     `x`.
@@ -1666,6 +1770,8 @@ def get_property(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The text as bytes, uint8; of length 0 if there is none.
@@ -1679,6 +1785,7 @@ def get_property(
     key: str | os.PathLike[str],
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def grid_mask(
@@ -1692,6 +1799,7 @@ def grid_mask(
     shift_y: float | Values | None = 0.0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Sets the squares of a grid to black (P. Chen et al., "GridMask Data Augmentation", 2020).
     The grid is rotated by `angle` around the upper left corner and then shifted.
@@ -1714,6 +1822,8 @@ def grid_mask(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, layout and element type of the input.
@@ -1731,6 +1841,7 @@ def grid_mask(
     shift_y: float | Values | None = 0.0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def hsv(
@@ -1743,6 +1854,7 @@ def hsv(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.UINT8,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Adjusts hue, saturation and value (brightness): rotates and scales the color plane of YIQ,
     then scales all channels. No conversion to HSV happens.
@@ -1765,6 +1877,8 @@ def hsv(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, of type `dtype`. Computed in float32;
@@ -1782,6 +1896,7 @@ def hsv(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.UINT8,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def hue(
@@ -1793,6 +1908,7 @@ def hue(
     image_type: types.DALIImageType | None = types.DALIImageType.RGB,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Rotates the hue, in the color plane of YIQ.
 
@@ -1811,6 +1927,8 @@ def hue(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, of type `dtype`. Computed in float32;
@@ -1827,6 +1945,7 @@ def hue(
     image_type: types.DALIImageType | None = types.DALIImageType.RGB,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def jitter(
@@ -1841,6 +1960,7 @@ def jitter(
     batched: bool | None = False,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Takes each pixel from a random neighbor: moved by a whole number of pixels, each equally
     likely, along x and along y.
@@ -1863,6 +1983,8 @@ def jitter(
             this seed has. By default drawn from `generator`.
         generator: torch.Generator, optional. That the seed is drawn from; by default the one
             that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, element type and layout of the input.
@@ -1881,6 +2003,7 @@ def jitter(
     batched: bool | None = False,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def jpeg_compression_distortion(
@@ -1890,6 +2013,7 @@ def jpeg_compression_distortion(
     quality: int | Values | None = 50,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Adds the artifacts of JPEG compression: encodes images and decodes them again, with chroma
     at half the resolution.
@@ -1906,6 +2030,8 @@ def jpeg_compression_distortion(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, uint8.
@@ -1919,6 +2045,7 @@ def jpeg_compression_distortion(
     quality: int | Values | None = 50,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def laplacian(
@@ -1932,6 +2059,7 @@ def laplacian(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """The Laplacian: the sum over the data axes of second derivatives, each computed by a window
     along its axis and smoothed by windows along the others. Borders are reflected
@@ -1959,6 +2087,8 @@ def laplacian(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, element type `dtype`.
@@ -1976,6 +2106,7 @@ def laplacian(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def lookup_table(
@@ -1988,6 +2119,7 @@ def lookup_table(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     output_dtype: Any = None,
 ) -> torch.Tensor:
     """Replaces each element by the value of the equal key, or by `default_value`. If a key is
@@ -2007,6 +2139,8 @@ def lookup_table(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         output_dtype: deprecated; use `dtype`.
 
     Returns:
@@ -2024,6 +2158,7 @@ def lookup_table(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     output_dtype: Any = None,
 ) -> Batch: ...
 @overload
@@ -2042,6 +2177,7 @@ def multi_paste(
     out_anchors_rel: float | Values | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Pastes regions of several images on a black canvas; later regions cover earlier ones. With
     `in_ids`, the images are samples of the batch of one input; otherwise, sample i of each
@@ -2078,6 +2214,8 @@ def multi_paste(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Layout "HWC" or "FHWC", of `dtype`.
@@ -2099,6 +2237,7 @@ def multi_paste(
     out_anchors_rel: float | Values | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def normalize(
@@ -2117,6 +2256,7 @@ def normalize(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """scale * (x - mean) / stddev + shift, in float, with a mean and a standard deviation that are
     given or computed along axes, of each sample or of the batch. Where the standard deviation
@@ -2150,6 +2290,8 @@ def normalize(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, element type `dtype`.
@@ -2172,6 +2314,7 @@ def normalize(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def one_hot(
@@ -2186,6 +2329,7 @@ def one_hot(
     off_value: float | None = 0.0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Makes of each class number a vector of `num_classes` values: `on_value` at the class,
     `off_value` elsewhere. Numbers that are no class are "off" everywhere, fractions are cut
@@ -2207,6 +2351,8 @@ def one_hot(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The axes of the input and that of the classes.
@@ -2225,6 +2371,7 @@ def one_hot(
     off_value: float | None = 0.0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 def ones(
     *,
@@ -2232,6 +2379,7 @@ def ones(
     layout: str | None = None,
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.INT32,
     batch_size: int | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Returns tensors of ones.
 
@@ -2242,6 +2390,8 @@ def ones(
         dtype: types.DALIDataType, default types.DALIDataType.INT32. Element type of the output.
         batch_size: int, optional. Number of samples of the result, which is a batch then; by
             default it is one sample.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Ones of the given shape and type.
@@ -2255,6 +2405,7 @@ def ones_like(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Returns ones in the shape of the input.
 
@@ -2266,6 +2417,8 @@ def ones_like(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input.
@@ -2279,6 +2432,7 @@ def ones_like(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def pad(
@@ -2292,6 +2446,7 @@ def pad(
     fill_value: float | Values | None = 0.0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Pads samples at the end of their axes: to `shape`, to a multiple of `align`, or without
     `shape` to the largest sample of the batch. A view if there is nothing to pad.
@@ -2317,6 +2472,8 @@ def pad(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Layout and element type of the input.
@@ -2334,6 +2491,7 @@ def pad(
     fill_value: float | Values | None = 0.0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def pad_crop(
@@ -2407,6 +2565,7 @@ def paste(
     paste_y: float | Values | None = 0.5,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Puts each image on a larger canvas of one color.
 
@@ -2429,6 +2588,8 @@ def paste(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Element type and layout of the input.
@@ -2447,6 +2608,7 @@ def paste(
     paste_y: float | Values | None = 0.5,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def peek_image_shape(
@@ -2501,6 +2663,7 @@ def per_frame(
     replace: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Marks a tensor as a sequence: given as an argument of an operator that takes sequences, it
     has one value for each frame. A view: nothing is copied.
@@ -2515,6 +2678,8 @@ def per_frame(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The input with a layout that begins with "F"; axes without a letter
@@ -2529,6 +2694,7 @@ def per_frame(
     replace: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def permute_batch(
@@ -2538,6 +2704,7 @@ def permute_batch(
     indices: int | Sequence[int] | NDArray[Any] | Values,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Reorders the samples of a batch: sample i of the output is sample indices[i] of the input.
     Indices may be repeated. Nothing is copied.
@@ -2552,6 +2719,8 @@ def permute_batch(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Samples of the input.
@@ -2565,6 +2734,7 @@ def permute_batch(
     indices: int | Sequence[int] | NDArray[Any] | Values,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def perspective(
@@ -2887,6 +3057,7 @@ def random_resized_crop(
     batched: bool | None = False,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Crops a window of random area, aspect ratio and position, and resizes it to a fixed size.
     Frames of a sequence share the window. Filters also read pixels of the input around the
@@ -2936,6 +3107,8 @@ def random_resized_crop(
             this seed has. By default drawn from `generator`.
         generator: torch.Generator, optional. That the seed is drawn from; by default the one
             that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Layout of the input; element type `dtype`.
@@ -2963,6 +3136,7 @@ def random_resized_crop(
     batched: bool | None = False,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def reinterpret(
@@ -2976,6 +3150,7 @@ def reinterpret(
     layout: str | None = None,
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Reinterprets the bytes of the input as elements of another type, and changes the extents
     like fn.reshape. Without a shape, the last axis becomes longer or shorter. As bool, bytes of
@@ -3000,6 +3175,8 @@ def reinterpret(
         dtype: types.DALIDataType, optional. Element type of the output, by default the input's.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The bytes of the input.
@@ -3017,6 +3194,7 @@ def reinterpret(
     layout: str | None = None,
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def reshape(
@@ -3029,6 +3207,7 @@ def reshape(
     src_dims: int | Sequence[int] | NDArray[Any] | Values | None = ...,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Changes the extents and keeps the order of the elements: by `shape`, by factors, or from
     another input. Can also change only the layout. A view: nothing is copied.
@@ -3051,6 +3230,8 @@ def reshape(
             input if the number of dimensions does not change, else none.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The elements of the input.
@@ -3067,6 +3248,7 @@ def reshape(
     src_dims: int | Sequence[int] | NDArray[Any] | Values | None = ...,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def resize(
@@ -3097,6 +3279,7 @@ def resize(
     save_attrs: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     image_type: Any = None,
 ) -> Any:
     """Resizes images, volumes and sequences, or a region of interest of them, with a choice of
@@ -3172,6 +3355,8 @@ def resize(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         image_type: deprecated, without effect.
 
     Returns:
@@ -3210,6 +3395,7 @@ def resize(
     save_attrs: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     image_type: Any = None,
 ) -> Any: ...
 @overload
@@ -3249,6 +3435,7 @@ def resize_crop_mirror(
     temp_buffer_hint: int | None = 0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Resizes, crops and mirrors in one operation: the result equals resize, crop and flip, but
     only the pixels of the window are computed. Outside the resized sample, a window repeats
@@ -3345,6 +3532,8 @@ def resize_crop_mirror(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Layout of the input; element type `dtype`.
@@ -3387,6 +3576,7 @@ def resize_crop_mirror(
     temp_buffer_hint: int | None = 0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 def roi_random_crop(
     data: Sample | None = None,
@@ -3402,6 +3592,7 @@ def roi_random_crop(
     batch_size: int | None = None,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Draws the start of a window of `crop_shape`, uniformly: the window contains the region of
     interest if the region is smaller, and is inside it if the region is larger. With `in_shape`
@@ -3430,6 +3621,8 @@ def roi_random_crop(
             this seed has. By default drawn from `generator`.
         generator: torch.Generator, optional. That the seed is drawn from; by default the one
             that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Start of the window, int64, one number for each axis.
@@ -3449,6 +3642,7 @@ def rotate(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     output_dtype: Any = None,
 ) -> torch.Tensor:
     """Rotates images and volumes about their center. The canvas grows to contain the whole result,
@@ -3481,6 +3675,8 @@ def rotate(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         output_dtype: deprecated; use `dtype`.
 
     Returns:
@@ -3501,6 +3697,7 @@ def rotate(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     output_dtype: Any = None,
 ) -> Batch: ...
 @overload
@@ -3513,6 +3710,7 @@ def saturation(
     image_type: types.DALIImageType | None = types.DALIImageType.RGB,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Scales the saturation, in the color plane of YIQ.
 
@@ -3531,6 +3729,8 @@ def saturation(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input, of type `dtype`. Computed in float32;
@@ -3547,6 +3747,7 @@ def saturation(
     image_type: types.DALIImageType | None = types.DALIImageType.RGB,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def sequence_rearrange(
@@ -3556,6 +3757,7 @@ def sequence_rearrange(
     new_order: int | Sequence[int] | NDArray[Any] | Values,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Reorders the frames of a sequence; frames may be repeated.
 
@@ -3571,6 +3773,8 @@ def sequence_rearrange(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: As many frames as `new_order` has numbers.
@@ -3584,6 +3788,7 @@ def sequence_rearrange(
     new_order: int | Sequence[int] | NDArray[Any] | Values,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def shapes(
@@ -3593,6 +3798,7 @@ def shapes(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.INT64,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     type: Any = None,
 ) -> torch.Tensor:
     """Returns the shape of each sample. `x.shape()` creates it from `x`.
@@ -3608,6 +3814,8 @@ def shapes(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         type: deprecated; use `dtype`.
 
     Returns:
@@ -3622,6 +3830,7 @@ def shapes(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.INT64,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     type: Any = None,
 ) -> Batch: ...
 @overload
@@ -3646,6 +3855,7 @@ def slice(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     image_type: Any = None,
     output_dtype: Any = None,
 ) -> torch.Tensor:
@@ -3695,6 +3905,8 @@ def slice(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         image_type: deprecated, without effect.
         output_dtype: deprecated; use `dtype`.
 
@@ -3724,6 +3936,7 @@ def slice(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     image_type: Any = None,
     output_dtype: Any = None,
 ) -> Batch: ...
@@ -3737,6 +3950,7 @@ def sphere(
     mask: int | Values | None = 1,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Shows images as on a sphere: a pixel at distance r from the center is taken from distance r
     * r / R on the same line, where R is half of the longer side, in whole pixels. An image of
@@ -3755,6 +3969,8 @@ def sphere(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, element type and layout of the input.
@@ -3770,6 +3986,7 @@ def sphere(
     mask: int | Values | None = 1,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def squeeze(
@@ -3780,6 +3997,7 @@ def squeeze(
     axis_names: str | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Removes axes of extent 1, or of any extent where another extent that remains is 0. A view:
     nothing is copied.
@@ -3797,6 +4015,8 @@ def squeeze(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The input without these axes and their letters.
@@ -3811,6 +4031,7 @@ def squeeze(
     axis_names: str | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def stack(
@@ -3821,6 +4042,7 @@ def stack(
     axis_name: str | os.PathLike[str] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Stacks inputs of the same shape along a new axis.
 
@@ -3836,6 +4058,8 @@ def stack(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: One dimension more than the inputs. It has a layout only if `axis_name`
@@ -3851,6 +4075,7 @@ def stack(
     axis_name: str | os.PathLike[str] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def subscript_dim_check(
@@ -3860,6 +4085,7 @@ def subscript_dim_check(
     num_subscripts: int,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Returns the input if it has enough dimensions. `x[:, :]` creates it from `x`.
 
@@ -3871,6 +4097,8 @@ def subscript_dim_check(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The input, unchanged.
@@ -3884,6 +4112,7 @@ def subscript_dim_check(
     num_subscripts: int,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def tensor_subscript(
@@ -3958,6 +4187,7 @@ def tensor_subscript(
     ellipsis: int | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Selects positions and ranges of axes. `x[1, 2:5]` creates it from `x`. Negative numbers
     count from the end, and ranges are clipped, as in Python. A view if the elements are
@@ -4101,6 +4331,8 @@ def tensor_subscript(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The selected elements, with the letters of the axes that are left.
@@ -4179,6 +4411,7 @@ def tensor_subscript(
     ellipsis: int | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def transpose(
@@ -4190,6 +4423,7 @@ def transpose(
     output_layout: str | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Reorders the axes. A view if no element moves.
 
@@ -4208,6 +4442,8 @@ def transpose(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Axis i is axis perm[i] of the input.
@@ -4223,6 +4459,7 @@ def transpose(
     output_layout: str | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def warp_affine(
@@ -4238,6 +4475,7 @@ def warp_affine(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     output_dtype: Any = None,
 ) -> torch.Tensor:
     """Warps images and volumes by an affine map: result(x, y) = data(M11 x + M12 y + M13, M21 x +
@@ -4270,6 +4508,8 @@ def warp_affine(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         output_dtype: deprecated; use `dtype`.
 
     Returns:
@@ -4290,6 +4530,7 @@ def warp_affine(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     output_dtype: Any = None,
 ) -> Batch: ...
 @overload
@@ -4308,6 +4549,7 @@ def water(
     phase_y: float | None = 0.0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Shows images as through water: the pixel at (x, y), counted from 0, comes from the position
     (x + ampl_x * sin(freq_x * y + phase_x), y + ampl_y * cos(freq_y * x + phase_y)), where (0,
@@ -4334,6 +4576,8 @@ def water(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, element type and layout of the input.
@@ -4355,6 +4599,7 @@ def water(
     phase_y: float | None = 0.0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 def zeros(
     *,
@@ -4362,6 +4607,7 @@ def zeros(
     layout: str | None = None,
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.INT32,
     batch_size: int | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Returns tensors of zeros.
 
@@ -4372,6 +4618,8 @@ def zeros(
         dtype: types.DALIDataType, default types.DALIDataType.INT32. Element type of the output.
         batch_size: int, optional. Number of samples of the result, which is a batch then; by
             default it is one sample.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Zeros of the given shape and type.
@@ -4385,6 +4633,7 @@ def zeros_like(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Returns zeros in the shape of the input.
 
@@ -4396,6 +4645,8 @@ def zeros_like(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape and layout of the input.
@@ -4409,6 +4660,7 @@ def zeros_like(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def decode(
@@ -4440,6 +4692,7 @@ def decode(
     cache_type: str | os.PathLike[str] | None = "",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,
     split_stages: Any = None,
     use_chunk_allocator: Any = None,
@@ -4506,6 +4759,8 @@ def decode(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         memory_stats: deprecated, without effect.
         split_stages: deprecated, without effect.
         use_chunk_allocator: deprecated, without effect.
@@ -4544,6 +4799,7 @@ def decode(
     cache_type: str | os.PathLike[str] | None = "",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,
     split_stages: Any = None,
     use_chunk_allocator: Any = None,

@@ -49,6 +49,7 @@ def image(
     cache_type: str | os.PathLike[str] | None = "",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,
     split_stages: Any = None,
     use_chunk_allocator: Any = None,
@@ -115,6 +116,8 @@ def image(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         memory_stats: deprecated, without effect.
         split_stages: deprecated, without effect.
         use_chunk_allocator: deprecated, without effect.
@@ -153,6 +156,7 @@ def image(
     cache_type: str | os.PathLike[str] | None = "",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,
     split_stages: Any = None,
     use_chunk_allocator: Any = None,
@@ -189,6 +193,7 @@ def image_crop(
     rounding: str | os.PathLike[str] | None = "round",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,
     split_stages: Any = None,
     use_chunk_allocator: Any = None,
@@ -264,6 +269,8 @@ def image_crop(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         memory_stats: deprecated, without effect.
         split_stages: deprecated, without effect.
         use_chunk_allocator: deprecated, without effect.
@@ -304,6 +311,7 @@ def image_crop(
     rounding: str | os.PathLike[str] | None = "round",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,
     split_stages: Any = None,
     use_chunk_allocator: Any = None,
@@ -338,6 +346,7 @@ def image_random_crop(
     batched: bool | None = False,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,
     split_stages: Any = None,
     use_chunk_allocator: Any = None,
@@ -405,6 +414,8 @@ def image_random_crop(
             this seed has. By default drawn from `generator`.
         generator: torch.Generator, optional. That the seed is drawn from; by default the one
             that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         memory_stats: deprecated, without effect.
         split_stages: deprecated, without effect.
         use_chunk_allocator: deprecated, without effect.
@@ -443,6 +454,7 @@ def image_random_crop(
     batched: bool | None = False,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,
     split_stages: Any = None,
     use_chunk_allocator: Any = None,
@@ -483,6 +495,7 @@ def image_slice(
     normalized_shape: bool | None = True,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,
     split_stages: Any = None,
     use_chunk_allocator: Any = None,
@@ -559,6 +572,8 @@ def image_slice(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
         memory_stats: deprecated, without effect.
         split_stages: deprecated, without effect.
         use_chunk_allocator: deprecated, without effect.
@@ -603,6 +618,7 @@ def image_slice(
     normalized_shape: bool | None = True,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,
     split_stages: Any = None,
     use_chunk_allocator: Any = None,

@@ -26,6 +26,7 @@ def remap(
     pixel_origin: str | os.PathLike[str] | None = "corner",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Takes each pixel of the result from the position in two maps: result(x, y) = input(mapx(x,
     y), mapy(x, y)). What is outside the input, or not a number, is 0.
@@ -48,6 +49,8 @@ def remap(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Layout and element type of the input, extents of the maps.
@@ -64,6 +67,7 @@ def remap(
     pixel_origin: str | os.PathLike[str] | None = "corner",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def warp_perspective(
@@ -80,6 +84,7 @@ def warp_perspective(
     pixel_origin: str | os.PathLike[str] | None = "corner",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Warps images by a perspective map: with (x', y', w') = matrix (x, y, 1), result(x, y) =
     input(x' / w', y' / w'). Linear interpolation is computed in float32; for uint8 in fixed
@@ -114,6 +119,8 @@ def warp_perspective(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Layout and element type of the input, extents `size`.
@@ -134,4 +141,5 @@ def warp_perspective(
     pixel_origin: str | os.PathLike[str] | None = "corner",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...

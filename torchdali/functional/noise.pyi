@@ -1,4 +1,5 @@
 # Made by `make generate` from the engine's registry; do not edit.
+import os
 from typing import overload
 
 import torch
@@ -23,6 +24,7 @@ def gaussian(
     batched: bool | None = False,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Adds a value of a normal distribution to each element. The same seed gives the same values
     with any number of threads and any prefetch depth.
@@ -42,6 +44,8 @@ def gaussian(
             this seed has. By default drawn from `generator`.
         generator: torch.Generator, optional. That the seed is drawn from; by default the one
             that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, layout and element type of the input; integers are rounded and
@@ -59,6 +63,7 @@ def gaussian(
     batched: bool | None = False,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def salt_and_pepper(
@@ -74,6 +79,7 @@ def salt_and_pepper(
     batched: bool | None = False,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Replaces each pixel, with probability `prob`, by salt or pepper. The same seed gives the
     same values with any number of threads and any prefetch depth.
@@ -102,6 +108,8 @@ def salt_and_pepper(
             this seed has. By default drawn from `generator`.
         generator: torch.Generator, optional. That the seed is drawn from; by default the one
             that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, layout and element type of the input.
@@ -121,6 +129,7 @@ def salt_and_pepper(
     batched: bool | None = False,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def shot(
@@ -132,6 +141,7 @@ def shot(
     batched: bool | None = False,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Replaces each value x by factor * Poisson(x / factor): the mean stays x, the variance
     becomes factor * x. Negative values become 0. The same seed gives the same values with any
@@ -150,6 +160,8 @@ def shot(
             this seed has. By default drawn from `generator`.
         generator: torch.Generator, optional. That the seed is drawn from; by default the one
             that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, layout and element type of the input; integers are rounded and
@@ -166,4 +178,5 @@ def shot(
     batched: bool | None = False,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...

@@ -1,4 +1,5 @@
 # Made by `make generate` from the engine's registry; do not edit.
+import os
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -30,6 +31,7 @@ def beta(
     batch_size: int | None = None,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Draws from the beta distribution, whose density is proportional to x^(alpha - 1) (1 -
     x)^(beta - 1) on [0, 1]; by default the uniform distribution. The same seed gives the same
@@ -58,6 +60,8 @@ def beta(
             this seed has. By default drawn from `generator`.
         generator: torch.Generator, optional. That the seed is drawn from; by default the one
             that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Random values, of type `dtype`; without layout.
@@ -130,6 +134,7 @@ def coin_flip(
     batch_size: int | None = None,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Draws 1 with the given probability, else 0. The same seed gives the same values with any
     number of threads and any prefetch depth.
@@ -154,6 +159,8 @@ def coin_flip(
             this seed has. By default drawn from `generator`.
         generator: torch.Generator, optional. That the seed is drawn from; by default the one
             that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Random values, of type `dtype`; without layout.
@@ -172,6 +179,7 @@ def normal(
     batch_size: int | None = None,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Draws from a normal distribution. The same seed gives the same values with any number of
     threads and any prefetch depth, and those that fn.noise.gaussian adds. Integers are rounded
@@ -199,6 +207,8 @@ def normal(
             this seed has. By default drawn from `generator`.
         generator: torch.Generator, optional. That the seed is drawn from; by default the one
             that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Random values, of type `dtype`; without layout.
@@ -217,6 +227,7 @@ def uniform(
     batch_size: int | None = None,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Draws uniformly from the half-open interval `range`, or from the list `values`. Integers are
     rounded, so they may equal the upper bound. The same seed gives the same values with any
@@ -244,6 +255,8 @@ def uniform(
             this seed has. By default drawn from `generator`.
         generator: torch.Generator, optional. That the seed is drawn from; by default the one
             that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Random values, of type `dtype`; without layout.

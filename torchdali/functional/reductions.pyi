@@ -1,4 +1,5 @@
 # Made by `make generate` from the engine's registry; do not edit.
+import os
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -30,6 +31,7 @@ def max(
     keep_dims: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """The greatest element along axes, of the input's element type. NaN is ignored; without
     elements, it is the least finite number of the type.
@@ -46,6 +48,8 @@ def max(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The axes that are left, with their letters of the layout; no dimensions
@@ -62,6 +66,7 @@ def max(
     keep_dims: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def mean(
@@ -74,6 +79,7 @@ def mean(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """The mean of the elements along axes; NaN if there are none.
 
@@ -91,6 +97,8 @@ def mean(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The axes that are left, with their letters of the layout; no dimensions
@@ -108,6 +116,7 @@ def mean(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def mean_square(
@@ -120,6 +129,7 @@ def mean_square(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """The mean of the squares of the elements along axes; NaN if there are none.
 
@@ -137,6 +147,8 @@ def mean_square(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The axes that are left, with their letters of the layout; no dimensions
@@ -154,6 +166,7 @@ def mean_square(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def min(
@@ -165,6 +178,7 @@ def min(
     keep_dims: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """The least element along axes, of the input's element type. NaN is ignored; without elements,
     it is the greatest finite number of the type.
@@ -181,6 +195,8 @@ def min(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The axes that are left, with their letters of the layout; no dimensions
@@ -197,6 +213,7 @@ def min(
     keep_dims: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def rms(
@@ -209,6 +226,7 @@ def rms(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """The root of the mean of the squares along axes; NaN if there are no elements.
 
@@ -226,6 +244,8 @@ def rms(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The axes that are left, with their letters of the layout; no dimensions
@@ -243,6 +263,7 @@ def rms(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def std_dev(
@@ -256,6 +277,7 @@ def std_dev(
     ddof: int | None = 0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """The root of the mean squared distance of the elements along axes from a given mean, float32
     (float64 for float64). NaN if there are no elements.
@@ -275,6 +297,8 @@ def std_dev(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The axes that are left, with their letters of the layout; no dimensions
@@ -293,6 +317,7 @@ def std_dev(
     ddof: int | None = 0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def sum(
@@ -305,6 +330,7 @@ def sum(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """The sum of the elements along axes. Integers are added exactly, modulo 2^64; floats in
     float64.
@@ -324,6 +350,8 @@ def sum(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The axes that are left, with their letters of the layout; no dimensions
@@ -341,6 +369,7 @@ def sum(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def variance(
@@ -354,6 +383,7 @@ def variance(
     ddof: int | None = 0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """The mean squared distance of the elements along axes from a given mean, float32 (float64 for
     float64). NaN if there are no elements.
@@ -373,6 +403,8 @@ def variance(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The axes that are left, with their letters of the layout; no dimensions
@@ -391,4 +423,5 @@ def variance(
     ddof: int | None = 0,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...

@@ -1,4 +1,5 @@
 # Made by `make generate` from the engine's registry; do not edit.
+import os
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -71,6 +72,7 @@ def crop(
     layout: str | None = None,
     batched: bool | None = False,
     batch_size: int | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Any:
     """An affine transform that maps the box from `from_start` to `from_end` to the box from
     `to_start` to `to_end`, alone or after that of the input. Each is a point: one number for
@@ -99,6 +101,8 @@ def crop(
             result is one tensor, too.
         batch_size: int, optional. Number of samples of the result, which is a batch then; by
             default it is one sample.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The transform, float32, shape (ndim, ndim + 1).
@@ -115,6 +119,7 @@ def rotation(
     layout: str | None = None,
     batched: bool | None = False,
     batch_size: int | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Any:
     """An affine transform that rotates points, alone or after that of the input: in 2-D, or with
     `axis` in 3-D. Positive angles rotate x towards y.
@@ -140,6 +145,8 @@ def rotation(
             result is one tensor, too.
         batch_size: int, optional. Number of samples of the result, which is a batch then; by
             default it is one sample.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The transform, float32, shape (ndim, ndim + 1).
@@ -156,6 +163,7 @@ def scale(
     layout: str | None = None,
     batched: bool | None = False,
     batch_size: int | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Any:
     """An affine transform that scales coordinates, alone or after that of the input.
 
@@ -181,6 +189,8 @@ def scale(
             result is one tensor, too.
         batch_size: int, optional. Number of samples of the result, which is a batch then; by
             default it is one sample.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The transform, float32, shape (ndim, ndim + 1).
@@ -197,6 +207,7 @@ def shear(
     layout: str | None = None,
     batched: bool | None = False,
     batch_size: int | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Any:
     """An affine transform that shears, alone or after that of the input: it moves points along
     each axis in proportion to their position on the others.
@@ -223,6 +234,8 @@ def shear(
             result is one tensor, too.
         batch_size: int, optional. Number of samples of the result, which is a batch then; by
             default it is one sample.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The transform, float32, shape (ndim, ndim + 1).
@@ -237,6 +250,7 @@ def translation(
     layout: str | None = None,
     batched: bool | None = False,
     batch_size: int | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Any:
     """An affine transform that moves points by an offset, alone or after that of the input.
 
@@ -256,6 +270,8 @@ def translation(
             result is one tensor, too.
         batch_size: int, optional. Number of samples of the result, which is a batch then; by
             default it is one sample.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The transform, float32, shape (ndim, ndim + 1).

@@ -16,12 +16,32 @@ from torchdali.info import CUDA_LIBRARY
 from torchdali.tensors._gpu import external_stream, no_gpu
 from torchdali.tensors._input import stream_handle
 
-__all__ = ["PipelineDevice", "make_device"]
+__all__ = ["PipelineDevice", "device_on_stream", "is_emulated", "make_device", "missing"]
 
 
-def _emulated() -> bool:
+def is_emulated() -> bool:
     """Returns whether GPU operators are to run on the host, for tests; docs/design/gpu.md."""
     return os.environ.get("TORCHDALI_EMULATE_GPU", "0") not in ("", "0")
+
+
+def missing() -> str:
+    """Returns why no operator can run on a GPU, "" if one can."""
+    reason = no_gpu()
+    if not reason and not CUDA_LIBRARY.exists():
+        reason = f"torchdali was built without kernels: {build_info.CUDA_LIBRARY_MISSING}"
+    return reason
+
+
+def device_on_stream(index: int, stream: int) -> Any:
+    """Returns a GPU as the engine knows it, all of whose work is queued on one stream.
+
+    Args:
+        index: which GPU.
+        stream: a ``cudaStream_t`` of it, on which torch allocates what the engine uses.
+    """
+    return _C.Device(
+        index=index, kernel_stream=stream, copy_stream=stream, library=str(CUDA_LIBRARY)
+    )
 
 
 class PipelineDevice:
@@ -117,12 +137,10 @@ def make_device(
     first = next((node for node in nodes if node.device == "gpu"), None)
     if first is None:
         return None
-    if _emulated():
+    if is_emulated():
         return _EmulatedDevice()
-    reason = no_gpu()
-    if not reason and not CUDA_LIBRARY.exists():
-        reason = f"torchdali was built without kernels: {build_info.CUDA_LIBRARY_MISSING}"
-    elif not reason and device_id is not None and device_id >= torch.cuda.device_count():
+    reason = missing()
+    if not reason and device_id is not None and device_id >= torch.cuda.device_count():
         reason = f"`device_id` is {device_id}, and torch finds {torch.cuda.device_count()} GPUs"
     if reason:
         raise _make(

@@ -241,7 +241,7 @@ class TensorGPU(TensorBase):
         return cast("dict[str, Any]", self._tensor.__cuda_array_interface__)
 
 
-class TensorListGPU(TensorListBase[TensorGPU]):
+class TensorListGPU(Arithmetic, TensorListBase[TensorGPU]):
     """A batch on a GPU: samples of one type, layout and number of dimensions; shapes may differ.
 
     Args:

@@ -12,11 +12,11 @@ import numpy as np
 import torch
 
 from torchdali import fn
-from torchdali._eager import values
+from torchdali._eager import devices, values
 from torchdali._eager.pillow import IMAGE_MODES, is_pillow, pixels_of, to_image
 from torchdali._eager.program import Program, derive_seeds, draw_seed, placeholder
 from torchdali.data_node import DataNode, OpNode
-from torchdali.errors import ArgumentTypeError, UnsupportedError, _make
+from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
 from torchdali.pipeline._compile import reachable
 from torchdali.transforms._annotations import follows_images
 from torchdali.transforms._follow import Follower, check_alone, leaves_of, replaced, size_of
@@ -207,14 +207,15 @@ def _run_on_tensor(
     channels = shape[0 if is_chw else 2]
     is_tensor = type(image) is _Tensor
     wraps = not is_tensor and kind_of(image) == "Image"
-    traced = _trace(transform, "tensor", tensor.dtype, channels, follows, wraps).drawn()
+    gpu = devices.gpu_of(tensor)
+    traced = _trace(transform, "tensor", tensor.dtype, channels, follows, wraps, gpu >= 0).drawn()
     drawn = _NOTHING
     if traced.program is None:
         made = tensor if is_chw else tensor.permute(2, 0, 1)
     else:
         if is_chw and traced.layout == "HWC":
             tensor = tensor.permute(1, 2, 0)
-        made, drawn = _result(traced, tensor, traced.layout)
+        made, drawn = _result(traced, tensor, traced.layout, gpu)
     if not is_tensor or follows:
         made = _as_given(image, made, traced, follows)
     return made, traced, drawn
@@ -237,12 +238,15 @@ def _check_dtype(transform: Any, dtype: torch.dtype) -> None:
         raise _make(UnsupportedError, f"{name}: images of {dtype} are not implemented")
 
 
-def _result(traced: _Traced, tensor: _Tensor, layout: str) -> tuple[Any, Sequence[_Tensor]]:
+def _result(
+    traced: _Traced, tensor: _Tensor, layout: str, gpu: int = devices.CPU
+) -> tuple[Any, Sequence[_Tensor]]:
     """Returns what a program makes of a tensor: a tensor or a Pillow image, and its values."""
     program = traced.program
     assert program is not None
     seeds = derive_seeds(draw_seed(), program.num_random) if program.num_random else ()
-    outputs = program.run_sample([(tensor, layout)], seeds)
+    gpu = devices.find([gpu]) if program.uses_gpu else gpu
+    outputs = program.run_sample([(tensor, layout)], seeds, gpu)
     made = outputs[0][0]
     if traced.kind == "pil":
         made = to_image(made)
@@ -250,13 +254,19 @@ def _result(traced: _Traced, tensor: _Tensor, layout: str) -> tuple[Any, Sequenc
 
 
 def _trace(
-    transform: Any, kind: Any, dtype: torch.dtype, channels: int, follows: bool, wraps: bool
+    transform: Any,
+    kind: Any,
+    dtype: torch.dtype,
+    channels: int,
+    follows: bool,
+    wraps: bool,
+    on_gpu: bool = False,
 ) -> _Traced:
     """Returns what a transform records for a kind of images, which is recorded once."""
     known = _traced.get(transform)
     if known is None:
         known = _traced[transform] = {}
-    key = transform.key(), kind, dtype, channels, follows, wraps
+    key = transform.key(), kind, dtype, channels, follows, wraps, on_gpu
     found = known.get(key)
     if found is None:
         _check_dtype(transform, dtype)
@@ -264,11 +274,20 @@ def _trace(
         name = type(transform).__name__
 
         def traced_in(layout: Literal["CHW", "HWC"]) -> tuple[_Traced, bool]:
-            node = placeholder("image")
+            node = placeholder("image", on_gpu)
             sample = Sample(node, kind, dtype, channels=channels, layout=layout)
             sample.follows, sample.wraps = follows, wraps
-            certain.record(sample)
-            return _compiled(name, sample, node, kind)
+            try:
+                certain.record(sample)
+                return _compiled(name, sample, node, kind)
+            except (ArgumentError, UnsupportedError) as error:
+                if not on_gpu or error.operator is None:
+                    raise
+                raise _make(
+                    UnsupportedError,
+                    f"{name}: {error.operator} cannot run on the GPU in this version",
+                    fix="pass image.cpu(), and move the result with .cuda()",
+                ) from error
 
         # Tensors are not copied to the other layout, if the operators read theirs.
         found, reads = traced_in("CHW" if kind == "tensor" else "HWC")

@@ -18,9 +18,10 @@ void verify_node(const Graph& graph, int index, const std::vector<int>& num_outp
   const auto given = static_cast<ptrdiff_t>(node.inputs.size());
   TORCHDALI_CHECK(given >= required && given <= schema.max_inputs, "takes ", required, " to ",
                   schema.max_inputs, " inputs, got ", given);
+  const bool runs_on_gpu = node.on_gpu && !schema.external;
   TORCHDALI_CHECK_KIND(kUnsupported,
-                       node.on_gpu ? schema.make_gpu != nullptr : schema.make_cpu != nullptr,
-                       "has no implementation for the ", node.on_gpu ? "GPU" : "CPU");
+                       runs_on_gpu ? schema.make_gpu != nullptr : schema.make_cpu != nullptr,
+                       "has no implementation for the ", runs_on_gpu ? "GPU" : "CPU");
   for_each_edge(node, [&](const Edge& e) {
     TORCHDALI_ASSERT(e.node >= 0 && e.node < index, "an edge leads to node ", e.node);
     const int outputs = num_outputs[static_cast<size_t>(e.node)];

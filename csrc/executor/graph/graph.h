@@ -58,7 +58,7 @@ struct Node {
   // Outermost first. Samples that fail a guard skip the node.
   std::vector<Guard> guards = {};
   uint64_t seed = 0;
-  bool on_gpu = false;
+  bool on_gpu = false;          // it runs there; of an external source: its data is there
   bool named = false;           // by the user: not merged with an equal node
   bool required = false;        // runs for all samples, also if nothing uses its outputs
   std::string location = {};    // the user's code that made it, one or more lines, for errors

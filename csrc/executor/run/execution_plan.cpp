@@ -21,7 +21,7 @@ bool is_batch_wide(const Step& step) { return step.op->batch_traits().has_value(
 std::unique_ptr<Operator> make_operator(const Node& node, const OpSpec& spec) {
   if (!node.members.empty())
     return node.on_gpu ? make_gpu_chain(node, spec) : make_chain(node, spec);
-  if (!node.on_gpu) return over_frames(node.schema->make_cpu(spec), spec);
+  if (!node.on_gpu || node.schema->external) return over_frames(node.schema->make_cpu(spec), spec);
   auto made = node.schema->make_gpu(spec);
   const auto* gpu = dynamic_cast<const gpu::GpuOperator*>(made.get());
   if (gpu == nullptr) return made;

@@ -117,6 +117,8 @@ std::vector<int> Executor::accept(const std::vector<FedBatch>& fed) {
     const int node = nodes.emplace_back(find(name));
     const auto* source = dynamic_cast<const ExternalSource*>(plan_.operators[node].get());
     TORCHDALI_CHECK(source != nullptr, "`", name, "` is not an external_source");
+    TORCHDALI_ASSERT(
+        !plan_.graph.nodes[node].on_gpu || batch->on_device || options_.device->index() < 0, name);
     TORCHDALI_CHECK(batch->size <= options_.max_batch_size, "`", name, "`: a batch of ",
                     batch->size, " samples was fed to a pipeline whose batch size is at most ",
                     options_.max_batch_size);
@@ -236,6 +238,11 @@ void Executor::submit(std::shared_ptr<Iteration> iteration) {
 std::shared_ptr<const IterationData> Executor::run(std::vector<FedBatch> fed, int batch_size,
                                                    std::vector<uint64_t> seeds) {
   const std::vector<int> nodes = accept(fed);
+  for (size_t i = 0; i < nodes.size(); ++i)
+    TORCHDALI_CHECK_KIND(kUnsupported,
+                         !fed[i].batch->on_device || plan_.graph.nodes[nodes[i]].on_gpu,
+                         "a tensor on a GPU was passed where one on the CPU is needed",
+                         to_fix("pass tensor.cpu()"));
   for (const int n : plan_.sources)
     TORCHDALI_ASSERT(std::find(nodes.begin(), nodes.end(), n) != nodes.end(), n);
   const auto iteration = std::make_shared<Iteration>(*this);

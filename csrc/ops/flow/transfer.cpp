@@ -7,15 +7,17 @@
 #include "core/batch.h"
 #include "core/batch_context.h"
 #include "core/operator.h"
+#include "gpu/copy_axes.h"
 #include "gpu/device.h"
 
 namespace torchdali {
 namespace {
 
-// Packs the samples into pinned memory, unless they are in pinned memory.
-std::shared_ptr<Batch> pin(const BatchContext& ctx, const gpu::Device& device) {
-  auto batch = std::make_shared<Batch>(
-      ctx.batch_size(), std::make_shared<StoragePool>(0, MemoryKind::kPinned, &device));
+// Packs the samples of the input into memory of a kind, by copy(to, from, bytes) for each.
+template <class Copy>
+std::shared_ptr<Batch> pack(const BatchContext& ctx, MemoryKind kind, Copy&& copy) {
+  auto batch = std::make_shared<Batch>(ctx.batch_size(),
+                                       std::make_shared<StoragePool>(0, kind, &ctx.device()));
   const auto count = static_cast<size_t>(ctx.size());
   std::vector<SampleView> views(count);
   std::vector<SampleView*> pointers(count);
@@ -30,8 +32,24 @@ std::shared_ptr<Batch> pin(const BatchContext& ctx, const gpu::Device& device) {
   for (int k = 0; k < ctx.size(); ++k) {
     const SampleView& view = views[static_cast<size_t>(k)];
     if (const int64_t bytes = view.size_bytes(); bytes > 0)
-      std::memcpy(view.data, ctx.input(0, k).data, static_cast<size_t>(bytes));
+      copy(view.data, ctx.input(0, k).data, bytes);
   }
+  return batch;
+}
+
+std::shared_ptr<Batch> pack_pinned(const BatchContext& ctx) {
+  return pack(ctx, MemoryKind::kPinned, [](void* to, const void* from, int64_t bytes) {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+  });
+}
+
+// For data of the user, which is on the device.
+std::shared_ptr<Batch> pack_on_device(const BatchContext& ctx) {
+  std::vector<gpu::CopyTask> tasks;
+  auto batch = pack(ctx, MemoryKind::kDevice, [&](void* to, const void* from, int64_t bytes) {
+    tasks.push_back(gpu::make_copy(from, to, bytes, 1, gpu::dense_axes(Shape{bytes}, 1)));
+  });
+  gpu::queue_copies(ctx.device(), tasks);
   return batch;
 }
 
@@ -53,7 +71,7 @@ class CopyToGpu final : public Operator {
     std::shared_ptr<Batch> packed;
     const Batch* from = ctx.input_batch(0);
     if (from == nullptr || from->memory_kind() != MemoryKind::kPinned) {
-      packed = pin(ctx, device);
+      packed = pack_pinned(ctx);
       from = packed.get();
     }
     Batch& to = ctx.output_batch(0);
@@ -78,8 +96,12 @@ class CopyToCpu final : public Operator {
   std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
     gpu::Device& device = ctx.device();
     const gpu::Device::Scope scope(device);
+    std::shared_ptr<Batch> packed;
     const Batch* from = ctx.input_batch(0);
-    TORCHDALI_ASSERT(from != nullptr, "");
+    if (from == nullptr) {
+      packed = pack_on_device(ctx);
+      from = packed.get();
+    }
     ctx.output_batch(0).mirror(*from,
                                [&](const Storage& here, const Storage& there, int64_t bytes) {
                                  device.copy_to_host(here, there, bytes);

@@ -66,7 +66,8 @@ TORCHDALI_OPERATOR("get_property")
                   "\"source_info\": the path or key that the sample was made from, relative to the "
                   "root of the reader; \"layout\": the letters of its axes.")
     .cpu<GetProperty>()
-    .gpu<GetPropertyGpu>();
+    .gpu<GetPropertyGpu>()
+    .data_unread(0);
 
 }  // namespace
 }  // namespace torchdali

@@ -74,7 +74,8 @@ TORCHDALI_OPERATOR("shapes")
     .sequences()
     .volumes()
     .cpu<Shapes>()
-    .gpu<ShapesGpu>();
+    .gpu<ShapesGpu>()
+    .data_unread(0);
 
 }  // namespace
 }  // namespace torchdali

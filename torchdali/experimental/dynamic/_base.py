@@ -18,10 +18,9 @@ from torchdali._engine.schema import operator_schema
 from torchdali._graph.subscript import operators_of
 from torchdali.errors import ArgumentTypeError, UnsupportedError, _make
 from torchdali.experimental.dynamic import _types
-from torchdali.experimental.dynamic._device import Device, check_cpu, refuse_gpu
+from torchdali.experimental.dynamic._device import Device, placed
 from torchdali.experimental.dynamic._operations import Operations
 from torchdali.experimental.dynamic._types import DType
-from torchdali.tensors import TensorListCPU, TensorListGPU
 from torchdali.types import to_dali_type
 
 __all__ = [
@@ -64,8 +63,9 @@ class Data(Operations):
 
     @property
     def device(self) -> Device:
-        """The CPU."""
-        return Device.CPU
+        """Where the samples are. Computes nothing."""
+        own = self._samples.gpu_id
+        return Device.CPU if own < 0 else Device("gpu", own)
 
     @property
     def ndim(self) -> int:
@@ -82,28 +82,37 @@ class Data(Operations):
         return self
 
     def cpu(self) -> Any:
-        """Returns the object itself."""
-        return self
+        """Returns the data on the CPU: a copy, which waits for the GPU when it is read."""
+        return self.to_device("cpu")
 
     def gpu(self, index: int | None = None) -> Any:
-        """Raises UnsupportedError: there is no GPU in this version."""
-        refuse_gpu("gpu()" if index is None else f"gpu({index})")
-
-    def to_device(self, device: Any, force_copy: bool = False) -> Any:
-        """Returns the object itself, or a copy.
+        """Returns the data on a GPU.
 
         Args:
-            device: the CPU.
+            index: which one; None: torch's current one.
+
+        Raises:
+            UnsupportedError: there is none.
+        """
+        return self.to_device("gpu" if index is None else f"gpu:{index}")
+
+    def to_device(self, device: Any, force_copy: bool = False) -> Any:
+        """Returns the object itself, or a copy on another device.
+
+        Args:
+            device: a name, a Device or a torch.device.
             force_copy: whether the memory is to be another one.
 
         Raises:
-            UnsupportedError: the device is another one.
+            UnsupportedError: there is no such GPU.
         """
-        check_cpu(device)
-        if not force_copy:
+        made = placed(self._samples, device)
+        if made is self._samples and not force_copy:
             return self
-        copies = [sample.clone() for sample in self._samples.as_list()]
-        return wrap(type(self), batch_of(copies, self._samples.layout))
+        if force_copy and made is self._samples:
+            copies = [sample.clone() for sample in made.as_list()]
+            made = batch_of(copies, made.layout, made.gpu_id)
+        return wrap(type(self), made)
 
 
 _Kind = TypeVar("_Kind", bound=Data)
@@ -124,9 +133,8 @@ def is_tensor(data: Any) -> bool:
 # -- construction
 
 
-def check_construction(device: Any, invocation_result: Any) -> None:
+def check_construction(invocation_result: Any) -> None:
     """Raises UnsupportedError for arguments of constructors that are not available."""
-    check_cpu(device)
     if invocation_result is not None:
         raise _make(UnsupportedError, "`invocation_result` is not available", fix="pass the data")
 
@@ -137,7 +145,7 @@ def samples_of(data: Any) -> Samples | None:
         return data.__torchdali_samples__()
     if isinstance(data, Samples):
         return data
-    if isinstance(data, (TensorListCPU, TensorListGPU)):
+    if isinstance(data, values.LISTS):
         return batch_of(*values.samples(data))
     return None
 
@@ -163,8 +171,18 @@ def sample_of(data: Any, dtype: Any) -> tuple[torch.Tensor, str]:
     return values.sample(data)
 
 
-def made_of(tensors: Any, dtype: Any, layout: str | None, copy: bool) -> Samples:
+def made_of(
+    tensors: Any, dtype: Any, layout: str | None, copy: bool, device: Any = None
+) -> Samples:
     """Returns the samples that users pass to a constructor."""
+    samples = _converted(tensors, dtype, layout)
+    made = placed(samples, device)
+    if copy and made is samples:
+        made = batch_of([one.clone() for one in made.as_list()], made.layout, made.gpu_id)
+    return made
+
+
+def _converted(tensors: Any, dtype: Any, layout: str | None) -> Samples:
     samples = samples_of(tensors)
     if samples is None:
         if isinstance(tensors, (str, bytes)) or not isinstance(tensors, Iterable):
@@ -181,13 +199,12 @@ def made_of(tensors: Any, dtype: Any, layout: str | None, copy: bool) -> Samples
         own = layouts.pop() if len(layouts) == 1 else ""
         samples = Samples([one for one, _ in pairs], own if layout is None else layout)
     elif layout is not None:
-        samples = Samples(samples.as_list(), layout)
+        checked = Samples(samples.as_list(), layout)
+        samples = batch_of(checked.as_list(), layout, samples.gpu_id)
     if dtype is not None:
         wanted = _types.type_id(dtype)
         if to_dali_type(samples.dtype) != wanted:
             return _cast.call([samples], {"dtype": wanted}, size=len(samples))[0]
-    if copy:
-        samples = batch_of([one.clone() for one in samples.as_list()], samples.layout)
     return samples
 
 

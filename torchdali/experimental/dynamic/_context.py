@@ -7,10 +7,9 @@ import threading
 import weakref
 from typing import Any
 
-from torchdali._eager import settings
+from torchdali._eager import devices, settings
 from torchdali._eager.batch import Batch
 from torchdali.errors import UnsupportedError, _make
-from torchdali.experimental.dynamic._device import refuse_gpu
 from torchdali.types import EvalMode
 
 __all__ = ["EvalContext", "EvalMode", "note", "set_num_threads"]
@@ -21,8 +20,8 @@ class EvalContext:
 
     Args:
         num_threads: that batches run on; None: as it is. It holds for the process.
-        device_id: of a GPU, which is not available.
-        cuda_stream: likewise.
+        device_id: not available: torch.cuda.device() chooses the GPU.
+        cuda_stream: not available: torch.cuda.stream() does it.
         thread_pool: not available.
 
     Raises:
@@ -38,7 +37,11 @@ class EvalContext:
         thread_pool: Any = None,
     ) -> None:
         if device_id is not None or cuda_stream is not None:
-            refuse_gpu("EvalContext")
+            raise _make(
+                UnsupportedError,
+                "EvalContext: device_id and cuda_stream are not available",
+                fix="use torch.cuda.device() and torch.cuda.stream()",
+            )
         if thread_pool is not None:
             raise _make(
                 UnsupportedError, "EvalContext: thread_pool is not available", fix="use num_threads"
@@ -54,12 +57,12 @@ class EvalContext:
 
     @property
     def device_id(self) -> None:
-        """None: the CPU."""
+        """None: that of torch."""
         return None
 
     @property
     def cuda_stream(self) -> None:
-        """None: the CPU."""
+        """None: that of torch."""
         return None
 
     @property
@@ -131,5 +134,7 @@ def note(batches: list[Batch], results: list[Any]) -> None:
     if EvalMode.current() in (EvalMode.sync_cpu, EvalMode.sync_full):
         for batch in batches:
             batch.evaluate()
+            if EvalMode.current() == EvalMode.sync_full:
+                devices.synchronize(batch.gpu_id)
     else:
         EvalContext.current().note(results)

@@ -23,7 +23,7 @@ from torchdali.experimental.dynamic._base import (
     subscripted,
     wrap,
 )
-from torchdali.experimental.dynamic._device import check_cpu
+from torchdali.experimental.dynamic._device import placed
 from torchdali.experimental.dynamic._types import DType
 
 __all__ = ["Batch", "Tensor", "as_batch", "as_tensor", "batch", "tensor", "wrapped"]
@@ -36,7 +36,7 @@ class Tensor(Data):
         data: a tensor, an array, an image of PIL, a number, a list of numbers, bytes. Memory is
             shared if possible. Numbers become INT32 (INT64 if they need it) or FLOAT.
         dtype: type of the elements; others are converted as `cast` does.
-        device: the CPU.
+        device: where the data will be; None: where it is.
         layout: letters of the axes; None: that of the data, if it knows it.
         batch: a Batch that it is a sample of, instead of `data`.
         index_in_batch: which sample.
@@ -62,15 +62,17 @@ class Tensor(Data):
         invocation_result: Any = None,
         copy: bool = False,
     ) -> None:
-        check_construction(device, invocation_result)
+        check_construction(invocation_result)
         if (data is None) == (batch is None):
             raise _make(ArgumentError, "a Tensor is made of `data` or a `batch`")
         if batch is not None:
             index = 0 if index_in_batch is None else index_in_batch
             samples = batch.__torchdali_samples__()
-            self._samples = samples[index : index + 1] if index >= 0 else samples[index:][:1]
+            chosen = samples[index : index + 1] if index >= 0 else samples[index:][:1]
+            self._samples = placed(chosen, device)
             return
-        self._samples = made_of([data], dtype, layout, copy)
+        own = data.__torchdali_samples__() if isinstance(data, Tensor) else [data]
+        self._samples = made_of(own, dtype, layout, copy, device)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -157,7 +159,7 @@ class Batch(Data):
     Args:
         tensors: what Tensor takes, for each sample; or an array whose first axis is the samples.
         dtype: as of Tensor.
-        device: the CPU.
+        device: where the data will be; None: where it is.
         layout: letters of the axes of a sample.
         invocation_result: not available.
         copy: whether the memory is to be another one.
@@ -179,10 +181,10 @@ class Batch(Data):
         invocation_result: Any = None,
         copy: bool = False,
     ) -> None:
-        check_construction(device, invocation_result)
+        check_construction(invocation_result)
         if tensors is None:
             raise _make(ArgumentError, "a Batch is made of `tensors`")
-        self._samples = made_of(tensors, dtype, layout, copy)
+        self._samples = made_of(tensors, dtype, layout, copy, device)
 
     @staticmethod
     def broadcast(sample: Any, batch_size: int, device: Any = None, dtype: Any = None) -> Batch:
@@ -190,7 +192,7 @@ class Batch(Data):
         one = Tensor(sample, dtype=dtype, device=device).__torchdali_samples__()
         if batch_size < 1:
             raise _make(ArgumentError, f"a batch has at least one sample, got {batch_size}")
-        return wrap(Batch, batch_of(one.as_list() * batch_size, one.layout))
+        return wrap(Batch, batch_of(one.as_list() * batch_size, one.layout, one.gpu_id))
 
     @property
     def batch_size(self) -> int:
@@ -227,7 +229,7 @@ class Batch(Data):
                 raise _make(
                     ArgumentError, "a batch needs at least one sample, and none is selected"
                 )
-            return wrap(Batch, batch_of(chosen, self._samples.layout))
+            return wrap(Batch, batch_of(chosen, self._samples.layout, self._samples.gpu_id))
         if isinstance(sample_range, slice):
             return wrap(Batch, self._samples[sample_range])
         count = self.batch_size
@@ -309,7 +311,7 @@ def wrapped(samples: Samples, single: bool) -> Tensor | Batch:
 
 def _padded(samples: Sequence[torch.Tensor]) -> torch.Tensor:
     largest = [max(extents) for extents in zip(*(s.shape for s in samples), strict=True)]
-    whole = torch.zeros([len(samples), *largest], dtype=samples[0].dtype)
+    whole = torch.zeros([len(samples), *largest], dtype=samples[0].dtype, device=samples[0].device)
     for index, sample in enumerate(samples):
         place: Any = (index, *(slice(extent) for extent in sample.shape))
         whole[place] = sample
@@ -324,7 +326,7 @@ def as_tensor(
     Args:
         data: what Tensor takes; or a Batch, whose samples get an axis in front.
         dtype: as of Tensor.
-        device: the CPU.
+        device: where the data will be; None: where it is.
         layout: letters of the axes.
         pad: fill smaller samples of a Batch with zeros.
     """
@@ -333,11 +335,7 @@ def as_tensor(
         whole = data.torch(pad=pad)
         return Tensor(whole, dtype=dtype, device=device, layout=own if layout is None else layout)
     if isinstance(data, Tensor) and dtype is None and layout is None:
-        check_cpu(device)
-        return data
-    if isinstance(data, Tensor):
-        samples = data.__torchdali_samples__()
-        return wrap(Tensor, made_of(samples, dtype, layout, False))
+        return data if device is None else data.to_device(device)
     return Tensor(data, dtype=dtype, device=device, layout=layout)
 
 
@@ -346,7 +344,7 @@ def tensor(
 ) -> Tensor:
     """Returns a Tensor with memory of its own; see as_tensor()."""
     made = as_tensor(data, dtype, device, layout, pad)
-    return made.to_device("cpu", force_copy=True)  # type: ignore[no-any-return]
+    return made.to_device(made.device, force_copy=True)  # type: ignore[no-any-return]
 
 
 def as_batch(
@@ -354,15 +352,14 @@ def as_batch(
 ) -> Batch:
     """Returns a Batch over data, whose memory is shared if possible; see Batch."""
     if isinstance(tensors, Batch) and dtype is None and layout is None:
-        check_cpu(device)
-        return tensors
+        return tensors if device is None else tensors.to_device(device)
     return Batch(tensors, dtype=dtype, device=device, layout=layout)
 
 
 def batch(tensors: Any, dtype: Any = None, device: Any = None, layout: str | None = None) -> Batch:
     """Returns a Batch with memory of its own; see Batch."""
     made = as_batch(tensors, dtype, device, layout)
-    return made.to_device("cpu", force_copy=True)  # type: ignore[no-any-return]
+    return made.to_device(made.device, force_copy=True)  # type: ignore[no-any-return]
 
 
 def _converted(dtype: DType, data: Any) -> Any:

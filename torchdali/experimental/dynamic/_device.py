@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices of the dynamic mode: the CPU, in this version."""
+"""Devices of the dynamic mode: the CPU and GPUs."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from typing import Any, ClassVar
 
 import torch
 
+from torchdali._eager import devices
+from torchdali._eager.batch import Batch as Samples
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
 
-__all__ = ["Device", "check_cpu", "device", "refuse_gpu"]
+__all__ = ["Device", "check_cpu", "device", "placed", "told"]
 
 _TYPES = {"cpu": "cpu", "gpu": "gpu", "cuda": "gpu", "mixed": "gpu"}
 _DLPACK = {1: "cpu", 2: "gpu", 3: "cpu"}  # kDLCPU, kDLCUDA, kDLCUDAHost
 
 
 class Device:
-    """A device: "cpu", or a GPU, which no call takes in this version.
+    """A device: "cpu", or a GPU.
 
     Args:
         name: "cpu", "gpu" or "cuda", with a number or not ("gpu:1").
@@ -40,7 +42,7 @@ class Device:
 
     @staticmethod
     def current() -> Device:
-        """Returns the device that calls run on."""
+        """Returns the device of operators without inputs."""
         return Device.CPU
 
     @staticmethod
@@ -76,7 +78,12 @@ class Device:
         return self.device_type if self.device_id is None else f"gpu:{self.device_id}"
 
     def __enter__(self) -> Device:
-        check_cpu(self)
+        if self.device_type != "cpu":
+            raise _make(
+                UnsupportedError,
+                f"`with {self!r}` is not available in this version",
+                fix='pass device="gpu", and choose the GPU with torch.cuda.device()',
+            )
         return self
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
@@ -102,16 +109,34 @@ def device(obj: Device | str | torch.device, id: int | None = None) -> Device:
     return Device(obj, id)
 
 
-def refuse_gpu(what: str) -> Any:
-    """Raises UnsupportedError."""
-    raise _make(
-        UnsupportedError,
-        f"{what}: the dynamic mode runs on the CPU in this version",
-        fix="use a pipeline, or move results: batch.torch().cuda()",
-    )
+def told(where: Any) -> str | torch.device | None:
+    """Returns an argument `device` as operators on tensors take it.
+
+    Raises:
+        ArgumentError, ArgumentTypeError: there is no such device.
+    """
+    if where is None or isinstance(where, (str, torch.device)):
+        return where
+    return str(device(where))
 
 
-def check_cpu(where: Any) -> None:
+def placed(samples: Samples, where: Any) -> Samples:
+    """Returns samples on a device, copied if necessary; None: where they are.
+
+    Raises:
+        UnsupportedError: there is no such GPU.
+    """
+    kind, index = devices.asked_for(told(where))
+    if kind is None:
+        return samples
+    return samples.cpu() if kind == "cpu" else samples.gpu(index if index >= 0 else None)
+
+
+def check_cpu(what: str, where: Any) -> None:
     """Raises UnsupportedError for a device that is not the CPU; None is no device."""
     if where is not None and device(where).device_type != "cpu":
-        refuse_gpu(f"device {str(where)!r}")
+        raise _make(
+            UnsupportedError,
+            f"{what}: device {str(where)!r} is not available in this version",
+            fix="leave out `device`, and take .gpu() of what is returned",
+        )

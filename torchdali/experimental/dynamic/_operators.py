@@ -16,7 +16,7 @@ from torchdali.errors import ArgumentError, _make
 from torchdali.experimental.dynamic import _context
 from torchdali.experimental.dynamic._base import FACE, is_batch, samples_of
 from torchdali.experimental.dynamic._data import Batch, Tensor, as_tensor, wrapped
-from torchdali.experimental.dynamic._device import check_cpu
+from torchdali.experimental.dynamic._device import told
 from torchdali.experimental.dynamic._rng import seed_of
 from torchdali.experimental.dynamic._types import DType, type_id
 from torchdali.fn import _callables
@@ -25,7 +25,7 @@ __all__ = ["DYNAMIC", "imread", "install"]
 
 _OPTIONS = [
     Argument("batch_size", "int", "Number of samples; by default that of the inputs, or a Tensor."),
-    Argument("device", "str or Device", "Only the CPU in this version."),
+    Argument("device", "str or Device", "Where it runs; by default where the inputs are."),
 ]
 _RNG = Argument(
     "rng", "random.RNG", "That the values are drawn from; by default get_default_rng()."
@@ -82,7 +82,7 @@ def _call(caller: Caller, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if name in rest and name not in schema.by_name:
             fix = "pass rng=RNG(seed)" if name == "seed" and schema.random else None
             raise _make(ArgumentError, f"`{name}` has a meaning in pipelines only", fix=fix)
-    check_cpu(rest.pop("device", None))
+    where = told(rest.pop("device", None))
     batch_size = rest.pop("batch_size", None)
     rng = rest.pop("rng", None)
     if rng is not None and not schema.random:
@@ -97,6 +97,7 @@ def _call(caller: Caller, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         {name: _argument(value, single) for name, value in rest.items()},
         size=count,
         seed=seed_of(rng) if schema.random else 0,
+        device=where,
     )
     results = [wrapped(one, single) for one in made]
     _context.note(made, results)
@@ -162,21 +163,20 @@ def imread(filepaths: Any, /, *, device: Any = "cpu", **kwargs: Any) -> Tensor |
 
     Args:
         filepaths: a path, or a list of paths: then a Batch is returned.
-        device: the CPU.
+        device: where the images will be.
         kwargs: arguments of `decoders.image`.
 
     Raises:
         FileError: a file cannot be read.
         TorchdaliError: it is no image, or an argument is wrong.
     """
-    check_cpu(device)
     single = not isinstance(filepaths, (list, tuple)) and not is_batch(filepaths)
     paths = [filepaths] if single else filepaths
     names = samples_of(paths) or Samples([values.sample(path)[0] for path in paths])
     size = len(names)
     files = _read.call([names], {}, size=size)
     given = {name: _plain(value) for name, value in kwargs.items()}
-    made = _decode.call(files, given, size=size)
+    made = _decode.call(files, given, size=size, device=told(device))
     result = wrapped(made[0], single)
     _context.note(made, [result])
     return result

@@ -107,7 +107,7 @@ class Reader:
         self._number = 0  # of the epoch, so that older iterators notice that they are over
 
     def _check(self, device: Any, num_inputs: int | None, kwargs: dict[str, Any]) -> None:
-        check_cpu(device)
+        check_cpu("readers", device)
         if num_inputs:
             raise _make(ArgumentError, f"readers have no inputs, got num_inputs={num_inputs}")
         known = {arg.name for arg in self._schema.args} | {"seed"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from torchdali._eager import values
 from torchdali._eager.caller import Expressions
 from torchdali.errors import ArgumentTypeError, _make
 from torchdali.experimental.eager import _batches
-from torchdali.tensors import TensorListCPU
 from torchdali.tensors._arithmetic import arithmetic_of_batches
 
 __all__ = ["apply", "arithmetic"]
@@ -16,7 +16,7 @@ __all__ = ["apply", "arithmetic"]
 _expressions = Expressions(_batches.FACE)
 
 
-def apply(operation: str, *operands: Any) -> TensorListCPU:
+def apply(operation: str, *operands: Any) -> Any:
     """Returns the result of an operation on batches, arrays and numbers.
 
     Args:
@@ -26,7 +26,7 @@ def apply(operation: str, *operands: Any) -> TensorListCPU:
     Raises:
         TorchdaliError: the operands do not fit, or none is a batch.
     """
-    lists = [one for one in operands if isinstance(one, TensorListCPU)]
+    lists = [one for one in operands if isinstance(one, values.LISTS)]
     if not lists:
         raise _make(
             ArgumentTypeError,

@@ -12,20 +12,17 @@ import torch
 from torchdali._eager import values
 from torchdali._eager.batch import Batch, batch_of
 from torchdali._eager.caller import Caller
-from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
-from torchdali.tensors import TensorCPU, TensorListCPU, TensorListGPU
+from torchdali.errors import ArgumentError, ArgumentTypeError, _make
+from torchdali.tensors import TensorCPU, TensorGPU, TensorListCPU, TensorListGPU
 
 __all__ = ["FACE", "as_batch", "as_lists", "batch_size_of", "call", "check_options", "operand"]
 
 FACE = "eager"
-_LISTS = (TensorListCPU, TensorListGPU)
 # What has a meaning in pipelines only; the random operators get their seeds from rng_state.
 _NOT_TAKEN = ("bytes_per_sample_hint", "name", "on_error", "preserve", "seed")
 
 
-def call(
-    caller: Caller, inputs: Sequence[Any], kwargs: dict[str, Any], seed: int = 0
-) -> TensorListCPU | list[TensorListCPU] | None:
+def call(caller: Caller, inputs: Sequence[Any], kwargs: dict[str, Any], seed: int = 0) -> Any:
     """Runs an operator on what users pass; returns a batch for each output.
 
     Args:
@@ -37,34 +34,26 @@ def call(
     Raises:
         TorchdaliError: the call is wrong, or fails.
     """
-    return caller.named(lambda: _call(caller, inputs, kwargs, seed))  # type: ignore[no-any-return]
+    return caller.named(lambda: _call(caller, inputs, kwargs, seed))
 
 
-def _call(
-    caller: Caller, inputs: Sequence[Any], kwargs: dict[str, Any], seed: int
-) -> TensorListCPU | list[TensorListCPU] | None:
+def _call(caller: Caller, inputs: Sequence[Any], kwargs: dict[str, Any], seed: int) -> Any:
     check_options(kwargs, _NOT_TAKEN)
     rest = {name: v for name, v in kwargs.items() if name not in ("batch_size", "device")}
     given = [value for value in inputs if value is not None]
     size = batch_size_of(given, kwargs.get("batch_size"))
     batches = [as_batch(value) for value in given]
-    made = caller.call(batches, _arguments(rest), size=size, seed=seed)
+    device = kwargs.get("device")
+    made = caller.call(batches, _arguments(rest), size=size, seed=seed, device=device)
     made_lists = as_lists(made)
     return made_lists[0] if len(made_lists) == 1 else (made_lists or None)
 
 
 def check_options(kwargs: Mapping[str, Any], not_taken: Sequence[str]) -> None:
-    """Raises an error for arguments that eager operators do not take, and for other devices."""
+    """Raises an error for arguments that eager operators do not take."""
     for name in not_taken:
         if name in kwargs:
             raise _make(ArgumentError, f"argument `{name}` is not supported by eager operators")
-    device = kwargs.get("device")
-    if device is not None and device != "cpu":
-        raise _make(
-            UnsupportedError,
-            f"device={device!r}: eager operators run on the CPU in this version",
-            fix="use a pipeline",
-        )
 
 
 def batch_size_of(inputs: Sequence[Any], batch_size: int | None = None) -> int:
@@ -73,8 +62,8 @@ def batch_size_of(inputs: Sequence[Any], batch_size: int | None = None) -> int:
     Raises:
         ArgumentError: nothing says it, or the inputs have another one.
     """
-    sizes = [len(value) for value in inputs if isinstance(value, _LISTS)]
-    sizes += [_length(value) for value in inputs if not isinstance(value, _LISTS)]
+    sizes = [len(value) for value in inputs if isinstance(value, values.LISTS)]
+    sizes += [_length(value) for value in inputs if not isinstance(value, values.LISTS)]
     if not sizes:
         if batch_size is None:
             raise _make(ArgumentError, "an operator without inputs needs `batch_size`")
@@ -100,7 +89,7 @@ def _length(value: Any) -> int:
 
 def as_batch(value: Any) -> Batch:
     """Returns an input as a batch of the mechanism; no copy."""
-    if isinstance(value, (TensorListCPU, TensorListGPU, list, tuple)):
+    if isinstance(value, (*values.LISTS, list, tuple)):
         return Batch(*values.samples(value)) if len(value) else _empty()
     tensor, layout = values.sample(value)
     return batch_of(tensor, layout[1:]) if len(tensor) else _empty()
@@ -114,7 +103,7 @@ def _arguments(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Returns arguments with batches where there is a value for each sample."""
     return {
         name: as_batch(value)
-        if isinstance(value, TensorListCPU) or _is_list_of_arrays(value)
+        if isinstance(value, values.LISTS) or _is_list_of_arrays(value)
         else value
         for name, value in kwargs.items()
     }
@@ -122,7 +111,7 @@ def _arguments(kwargs: Mapping[str, Any]) -> dict[str, Any]:
 
 def operand(value: Any) -> Any:
     """Returns an operand of arithmetic: a batch, an array that is shared, or a number as it is."""
-    if isinstance(value, TensorListCPU) or _is_list_of_arrays(value):
+    if isinstance(value, values.LISTS) or _is_list_of_arrays(value):
         return as_batch(value)
     if isinstance(value, (list, tuple)):
         return values.numbers(value), ""
@@ -133,10 +122,15 @@ def _is_list_of_arrays(value: Any) -> bool:
     return (
         isinstance(value, list)
         and bool(value)
-        and all(isinstance(one, (np.ndarray, torch.Tensor, TensorCPU)) for one in value)
+        and all(isinstance(one, (np.ndarray, torch.Tensor, TensorCPU, TensorGPU)) for one in value)
     )
 
 
-def as_lists(batches: Sequence[Batch]) -> list[TensorListCPU]:
-    """Returns computed batches as users get them."""
-    return [TensorListCPU(batch.as_list(), batch.layout) for batch in batches]
+def as_lists(batches: Sequence[Batch]) -> list[Any]:
+    """Returns computed batches as users get them: TensorListCPU or TensorListGPU."""
+    return [_as_list(batch.as_list(), batch.layout) for batch in batches]
+
+
+def _as_list(samples: list[torch.Tensor], layout: str) -> Any:
+    made = TensorListGPU if samples[0].is_cuda else TensorListCPU
+    return made(samples, layout)

@@ -19,7 +19,9 @@ from torchdali.tensors import TensorListCPU
 __all__ = ["FACE", "ReaderIterator", "install"]
 
 _BATCH_SIZE = Argument("batch_size", "int", "Number of samples; by default that of the inputs.")
-_DEVICE = Argument("device", "str", 'Only "cpu" in this version.', has_default=True, default="cpu")
+_DEVICE = Argument(
+    "device", "str", '"cpu", "gpu" or "mixed"; by default where the inputs are. Readers: "cpu".'
+)
 _SEED = Argument("seed", "int", "Of the shuffling; by default drawn from torch's generator.")
 _NOT_TAKEN_BY_READERS = ("bytes_per_sample_hint", "name", "on_error", "preserve")
 
