@@ -239,10 +239,9 @@ std::shared_ptr<const IterationData> Executor::run(std::vector<FedBatch> fed, in
                                                    std::vector<uint64_t> seeds) {
   const std::vector<int> nodes = accept(fed);
   for (size_t i = 0; i < nodes.size(); ++i)
-    TORCHDALI_CHECK_KIND(kUnsupported,
-                         !fed[i].batch->on_device || plan_.graph.nodes[nodes[i]].on_gpu,
-                         "a tensor on a GPU was passed where one on the CPU is needed",
-                         to_fix("pass tensor.cpu()"));
+    TORCHDALI_CHECK_KIND(
+        kUnsupported, !fed[i].batch->on_device || plan_.graph.nodes[nodes[i]].on_gpu,
+        "a tensor on a GPU was passed where one on the CPU is needed", to_fix("pass tensor.cpu()"));
   for (const int n : plan_.sources)
     TORCHDALI_ASSERT(std::find(nodes.begin(), nodes.end(), n) != nodes.end(), n);
   const auto iteration = std::make_shared<Iteration>(*this);
