@@ -206,7 +206,7 @@ class Program:
         Args:
             inputs: (tensor, layout) for each placeholder.
             seeds: `num_random` of them.
-            gpu: as of run().
+            gpu: see run().
         """
         names = self._names
         if len(names) == 1 and names[0] is not None:
