@@ -43,6 +43,9 @@ class RandomStream {
   uint64_t seed() const { return key_[0] | static_cast<uint64_t>(key_[1]) << 32; }
   uint64_t sample() const { return sample_; }
 
+  // The first block of words of which none has been drawn, for the same.
+  uint64_t next_block() const { return draw_; }
+
   uint32_t next_u32() {
     if (used_ == 4) {
       block_ = philox4x32({static_cast<uint32_t>(sample_), static_cast<uint32_t>(sample_ >> 32),

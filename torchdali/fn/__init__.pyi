@@ -136,6 +136,8 @@ def affine(
     of its rotate() if `rotation` is given. fn.warp_affine takes a matrix and has DALI's
     borders.
 
+    Takes frame sequences (layouts with F).
+
     Args:
         data: DataNode. Images or sequences with 1 or 3 channels; uint8, or float32 with values
             from 0 to 1. Layouts: HWC, CHW, FHWC, FCHW.
@@ -3149,6 +3151,8 @@ def perspective(
 ) -> DataNode:
     """Maps an image so that its corners move, with the results of torchvision's perspective().
     fn.experimental.warp_perspective takes a matrix and has DALI's borders.
+
+    Takes frame sequences (layouts with F).
 
     Args:
         data: DataNode. Images or sequences with 1 or 3 channels; uint8, or float32 with values

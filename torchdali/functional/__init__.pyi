@@ -135,10 +135,13 @@ def affine(
     arithmetic: str | os.PathLike[str] | None = "torch",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Rotates, scales, shears and moves an image, with the results of torchvision's affine(), or
     of its rotate() if `rotation` is given. fn.warp_affine takes a matrix and has DALI's
     borders.
+
+    Takes frame sequences (layouts with F).
 
     Args:
         data: Sample or batch. Images or sequences with 1 or 3 channels; uint8, or float32 with
@@ -172,6 +175,8 @@ def affine(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Element type and layout of the input; its shape, unless `expand`.
@@ -195,6 +200,7 @@ def affine(
     arithmetic: str | os.PathLike[str] | None = "torch",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def augment(
@@ -209,6 +215,7 @@ def augment(
     arithmetic: str | os.PathLike[str] | None = "torch",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Applies operations to an image, one after the other, with the results of torchvision's
     functions. Each sample may have its own operations, by number: 0 identity; 1 and 2 shears
@@ -245,6 +252,8 @@ def augment(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, element type and layout of the input.
@@ -263,6 +272,7 @@ def augment(
     arithmetic: str | os.PathLike[str] | None = "torch",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 def batch_permutation(
     *,
@@ -2506,6 +2516,7 @@ def pad_crop(
     fill_value: float | Sequence[float] | NDArray[Any] | Values | None = ...,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Pads an image by numbers of pixels, and cuts a window out of the padded image, as
     torchvision's Pad and RandomCrop do. Beyond DALI, whose fn.pad pads to a shape with a
@@ -2533,6 +2544,8 @@ def pad_crop(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Element type and layout of the input.
@@ -2551,6 +2564,7 @@ def pad_crop(
     fill_value: float | Sequence[float] | NDArray[Any] | Values | None = ...,
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def paste(
@@ -2750,9 +2764,12 @@ def perspective(
     arithmetic: str | os.PathLike[str] | None = "torch",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Maps an image so that its corners move, with the results of torchvision's perspective().
     fn.experimental.warp_perspective takes a matrix and has DALI's borders.
+
+    Takes frame sequences (layouts with F).
 
     Args:
         data: Sample or batch. Images or sequences with 1 or 3 channels; uint8, or float32 with
@@ -2779,6 +2796,8 @@ def perspective(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, element type and layout of the input.
@@ -2798,6 +2817,7 @@ def perspective(
     arithmetic: str | os.PathLike[str] | None = "torch",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def random_bbox_crop(
@@ -2990,6 +3010,7 @@ def random_erase(
     batched: bool | None = False,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Fills a rectangle of random area, aspect ratio and position, as torchvision's RandomErasing
     does: of ten attempts, the first that is smaller than the image counts. fn.erase takes the
@@ -3014,6 +3035,8 @@ def random_erase(
             this seed has. By default drawn from `generator`.
         generator: torch.Generator, optional. That the seed is drawn from; by default the one
             that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: Shape, element type and layout of the input. A view if nothing is
@@ -3034,6 +3057,7 @@ def random_erase(
     batched: bool | None = False,
     seed: int | None = None,
     generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def random_resized_crop(

@@ -120,6 +120,8 @@ class Affine(_Operator):
     of its rotate() if `rotation` is given. fn.warp_affine takes a matrix and has DALI's
     borders.
 
+    Takes frame sequences (layouts with F).
+
     Args:
         data: DataNode. Images or sequences with 1 or 3 channels; uint8, or float32 with values
             from 0 to 1. Layouts: HWC, CHW, FHWC, FCHW.
@@ -3106,6 +3108,8 @@ class PermuteBatch(_Operator):
 class Perspective(_Operator):
     """Maps an image so that its corners move, with the results of torchvision's perspective().
     fn.experimental.warp_perspective takes a matrix and has DALI's borders.
+
+    Takes frame sequences (layouts with F).
 
     Args:
         data: DataNode. Images or sequences with 1 or 3 channels; uint8, or float32 with values

@@ -14,8 +14,8 @@ enum class ImageArithmetic : int8_t { kTorch, kPillow };
 struct ImageExtents {
   int64_t height = 0, width = 0, channels = 1;
   bool planar = false;
-  int64_t pixels() const { return height * width; }
-  int64_t volume() const { return pixels() * channels; }
+  constexpr int64_t pixels() const { return height * width; }
+  constexpr int64_t volume() const { return pixels() * channels; }
 };
 
 }  // namespace torchdali::kernels

@@ -5,25 +5,14 @@
 // documentation of torchvision 0.29 and Pillow 12, and their results.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "kernels/augment/augment_image.h"
 
 namespace torchdali::kernels {
 
-// ratio * x + (1 - ratio) * other, as a value of the type of images; `other` is a whole number if
-// the arithmetic is Pillow's.
-inline uint8_t blend_byte(float x, float other, float ratio, ImageArithmetic arithmetic) {
-  // A product of floats is exact in double, so this is a fused multiplication and addition.
-  const float y = arithmetic == ImageArithmetic::kPillow
-                      ? other + ratio * (x - other)
-                      : static_cast<float>(static_cast<double>(other) * (1.0f - ratio) +
-                                           static_cast<double>(x * ratio));
-  return static_cast<uint8_t>(y > 0 ? (y < 255 ? y : 255.0f) : 0.0f);
-}
-
-// The mean of the levels of gray of three channels, before any rounding of the mean.
+// The mean of the levels of gray of three channels, or of the values of one, before any rounding of
+// the mean.
 double mean_gray(const uint8_t* in, const ImageExtents& image, ImageArithmetic arithmetic);
 double mean_gray(const float* in, const ImageExtents& image);
 

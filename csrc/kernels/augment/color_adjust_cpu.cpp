@@ -5,41 +5,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/augment/color_scalar.h"
+
 #define TORCHDALI_ISA_FILE "kernels/augment/color_adjust_cpu.cpp"
 #include "kernels/foreach_isa.h"
 
 namespace torchdali::kernels {
 namespace TORCHDALI_ISA_NAMESPACE {
 
-constexpr int64_t kAdjustBlock = 512;  // pixels
-
-// a * b + c, rounded once, as torch's vectorized loops compute it.
-inline float fused(float a, float b, float c) {
-#if TORCHDALI_ISA_LEVEL > 0
-  return std::fma(a, b, c);
-#else
-  return static_cast<float>(static_cast<double>(a) * b + c);
-#endif
-}
-
-inline float top_value(uint8_t) { return 255.0f; }
-inline float top_value(float) { return 1.0f; }
-template <class T>
-inline T store_clamped(float x) {
-  return static_cast<T>(std::min(std::max(0.0f, x), top_value(T{})));
-}
-
-// The level of gray as a float that is whole for bytes.
-template <bool kPillow, class T>
-inline float gray_level(T r, T g, T b) {
-  if constexpr (kPillow) {
-    return static_cast<float>((19595 * r + 38470 * g + 7471 * b + 0x8000) >> 16);
-  } else {
-    const float y = fused(b, 0.114f, fused(g, 0.587f, static_cast<float>(r) * 0.2989f));
-    if constexpr (sizeof(T) == 1) return static_cast<float>(static_cast<int>(y));
-    else return y;
-  }
-}
+constexpr int64_t kAdjustBlock = kSumBlock;  // pixels
+constexpr bool kFma = TORCHDALI_ISA_LEVEL > 0;
 
 template <class T>
 void split_channels(T* __restrict r, T* __restrict g, T* __restrict b, const T* __restrict in,
@@ -85,50 +60,59 @@ inline void each_adjusted_block(T* out, const T* in, const ImageExtents& image, 
 template <bool kPillow>
 uint64_t gray_sum_bytes(const uint8_t* in, const ImageExtents& image) {
   uint64_t sum = 0;
-  each_adjusted_block<uint8_t>(nullptr, in, image,
-                               [&](const uint8_t* r, const uint8_t* g, const uint8_t* b, uint8_t*,
-                                   uint8_t*, uint8_t*, int64_t n) {
-                                 int part = 0;  // at most 512 * 255
-                                 for (int64_t i = 0; i < n; ++i)
-                                   part += static_cast<int>(gray_level<kPillow>(r[i], g[i], b[i]));
-                                 sum += static_cast<uint64_t>(part);
-                               });
+  if (image.channels == 1) {
+    for (int64_t i = 0; i < image.pixels(); ++i) sum += in[i];
+    return sum;
+  }
+  each_adjusted_block<uint8_t>(
+      nullptr, in, image,
+      [&](const uint8_t* r, const uint8_t* g, const uint8_t* b, uint8_t*, uint8_t*, uint8_t*,
+          int64_t n) {
+        int part = 0;  // at most 512 * 255
+        for (int64_t i = 0; i < n; ++i)
+          part += static_cast<int>(gray_level<kPillow, kFma>(r[i], g[i], b[i]));
+        sum += static_cast<uint64_t>(part);
+      });
   return sum;
 }
 
-// In sixteen interleaved sums, for the same order on all instruction sets.
+// Adds level(0) to level(n - 1), the levels of a block.
+template <class Level>
+inline void add_block(double (&totals)[kSumLanes], int64_t n, Level&& level) {
+  float lanes[kSumLanes] = {};
+  int64_t i = 0;
+  for (; i + kSumLanes <= n; i += kSumLanes)
+    for (int64_t k = 0; k < kSumLanes; ++k) lanes[k] += level(i + k);
+  for (; i < n; ++i) lanes[i % kSumLanes] += level(i);
+  for (int64_t k = 0; k < kSumLanes; ++k) totals[k] += lanes[k];
+}
 double gray_sum_floats(const float* in, const ImageExtents& image) {
-  constexpr int64_t kLanes = 16;
+  double totals[kSumLanes] = {};
+  if (image.channels == 1) {
+    for (int64_t p = 0; p < image.pixels(); p += kSumBlock)
+      add_block(totals, std::min(kSumBlock, image.pixels() - p),
+                [from = in + p](int64_t i) { return from[i]; });
+  } else {
+    each_adjusted_block<float>(
+        nullptr, in, image,
+        [&](const float* r, const float* g, const float* b, float*, float*, float*, int64_t n) {
+          add_block(totals, n,
+                    [=](int64_t i) { return gray_level<false, kFma>(r[i], g[i], b[i]); });
+        });
+  }
   double sum = 0;
-  each_adjusted_block<float>(
-      nullptr, in, image,
-      [&](const float* r, const float* g, const float* b, float*, float*, float*, int64_t n) {
-        float lanes[kLanes] = {};
-        int64_t i = 0;
-        for (; i + kLanes <= n; i += kLanes)
-          for (int64_t k = 0; k < kLanes; ++k)
-            lanes[k] += gray_level<false>(r[i + k], g[i + k], b[i + k]);
-        for (; i < n; ++i) sum += gray_level<false>(r[i], g[i], b[i]);
-        for (const float lane : lanes) sum += lane;
-      });
+  for (const double total : totals) sum += total;
   return sum;
 }
 
 template <bool kPillow, class T>
 void saturate_block(const T* __restrict r, const T* __restrict g, const T* __restrict b,
                     T* __restrict r2, T* __restrict g2, T* __restrict b2, int64_t n, float factor) {
-  const float rest = 1.0f - factor;
   for (int64_t i = 0; i < n; ++i) {
-    const float y = gray_level<kPillow>(r[i], g[i], b[i]);
-    if constexpr (kPillow) {
-      r2[i] = store_clamped<T>(y + factor * (static_cast<float>(r[i]) - y));
-      g2[i] = store_clamped<T>(y + factor * (static_cast<float>(g[i]) - y));
-      b2[i] = store_clamped<T>(y + factor * (static_cast<float>(b[i]) - y));
-    } else {
-      r2[i] = store_clamped<T>(fused(y, rest, static_cast<float>(r[i]) * factor));
-      g2[i] = store_clamped<T>(fused(y, rest, static_cast<float>(g[i]) * factor));
-      b2[i] = store_clamped<T>(fused(y, rest, static_cast<float>(b[i]) * factor));
-    }
+    const float y = gray_level<kPillow, kFma>(r[i], g[i], b[i]);
+    r2[i] = saturated<kPillow, kFma>(r[i], y, factor);
+    g2[i] = saturated<kPillow, kFma>(g[i], y, factor);
+    b2[i] = saturated<kPillow, kFma>(b[i], y, factor);
   }
 }
 template <bool kPillow, class T>
@@ -142,7 +126,8 @@ void saturate_image(T* out, const T* in, const ImageExtents& image, float factor
 template <bool kPillow, class T>
 void gray_block(const T* __restrict r, const T* __restrict g, const T* __restrict b,
                 T* __restrict out, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(gray_level<kPillow>(r[i], g[i], b[i]));
+  for (int64_t i = 0; i < n; ++i)
+    out[i] = static_cast<T>(gray_level<kPillow, kFma>(r[i], g[i], b[i]));
 }
 template <bool kPillow, class T>
 void gray_image(T* out, const T* in, const ImageExtents& image) {
@@ -162,73 +147,26 @@ struct HueBlock {
   alignas(64) F h[kAdjustBlock], s[kAdjustBlock], v[kAdjustBlock];
 };
 
-// The value of a channel in a sextant of the circle of hues.
-template <class F>
-inline F pick(F sextant, F s0, F s1, F s2, F s3, F s4, F s5) {
-  F y = s0;
-  y = sextant == F{1} ? s1 : y;
-  y = sextant == F{2} ? s2 : y;
-  y = sextant == F{3} ? s3 : y;
-  y = sextant == F{4} ? s4 : y;
-  return sextant == F{5} ? s5 : y;
-}
-template <class F>
-inline F whole_part(F x) {  // of 0 <= x <= 6
-  F y = x >= F{1} ? F{1} : F{0};
-  for (int k = 2; k <= 6; ++k) y = x >= static_cast<F>(k) ? static_cast<F>(k) : y;
-  return y;
-}
-
 void turn_floats(HueBlock<float>& block, int64_t n, float turn) {
   for (int64_t i = 0; i < n; ++i) {
-    const float red = block.r[i], green = block.g[i], blue = block.b[i];
-    float high = red > green ? red : green, low = red < green ? red : green;
-    high = blue > high ? blue : high;
-    low = blue < low ? blue : low;
-    const float range = high - low;
-    const float s = range / (range == 0.0f ? 1.0f : high), by = range == 0.0f ? 1.0f : range;
-    const float rc = (high - red) / by, gc = (high - green) / by, bc = (high - blue) / by;
-    const float if_red = bc - gc, if_green = rc + 2.0f - bc, if_blue = gc + 4.0f - rc;
-    float h = high == green ? if_green : if_blue;
-    h = high == red ? if_red : h;
-    h = h * static_cast<float>(1.0 / 6) + 1.0f;
-    h = h - (h >= 1.0f ? 1.0f : 0.0f);
-    h = h + turn;
-    h = h + (h < 0.0f ? 1.0f : 0.0f);
-    h = h - (h >= 1.0f ? 1.0f : 0.0f);
-    block.h[i] = h * 6.0f;
-    block.s[i] = s;
-    block.v[i] = high;
+    const Hsv x = turned_hsv(block.r[i], block.g[i], block.b[i], turn);
+    block.h[i] = x.h6;
+    block.s[i] = x.s;
+    block.v[i] = x.v;
   }
-  for (int64_t i = 0; i < n; ++i) {
-    const float h6 = block.h[i], s = block.s[i], v = block.v[i];
-    float sextant = whole_part(h6);
-    const float sf = s * (h6 - sextant), less = 1.0f - s;
-    sextant = sextant >= 6.0f ? 0.0f : sextant;
-    const auto unit = [](float x) {
-      x = x < 0.0f ? 0.0f : x;
-      return x > 1.0f ? 1.0f : x;
-    };
-    const float q = unit((1.0f - sf) * v), t = unit((sf + less) * v), p = unit(less * v);
-    block.r[i] = pick(sextant, v, q, p, p, t, v);
-    block.g[i] = pick(sextant, t, v, v, q, p, p);
-    block.b[i] = pick(sextant, p, p, t, v, v, q);
-  }
+  for (int64_t i = 0; i < n; ++i)
+    to_rgb(block.r[i], block.g[i], block.b[i], {block.h[i], block.s[i], block.v[i]});
 }
 
 template <class T>
 void turn_block(const T* __restrict r, const T* __restrict g, const T* __restrict b,
                 T* __restrict r2, T* __restrict g2, T* __restrict b2, int64_t n, float turn) {
-  constexpr bool kBytes = sizeof(T) == 1;
-  // torchvision's factors of conversion between bytes and floats.
-  constexpr float kFrom = kBytes ? static_cast<float>(1.0 / 255) : 1.0f;
-  constexpr float kTo = kBytes ? static_cast<float>(256 - 1e-3) : 1.0f;
   HueBlock<float> block;
   const auto load = [n](float* to, const T* from) {
-    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]) * kFrom;
+    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]) * kFromElement<T>;
   };
   const auto store = [n](T* to, const float* from) {
-    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(from[i] * kTo);
+    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(from[i] * kToElement<T>);
   };
   load(block.r, r);
   load(block.g, g);
@@ -239,13 +177,6 @@ void turn_block(const T* __restrict r, const T* __restrict g, const T* __restric
   store(b2, block.b);
 }
 
-// 0 to 255, without the fraction.
-inline double byte_part(double x) {
-  constexpr double kNoFraction = 0x1p52;
-  const double rounded = (x + kNoFraction) - kNoFraction;
-  return rounded - (rounded > x ? 1.0 : 0.0);
-}
-
 // Hue and saturation are bytes between the two conversions, and `turn` is in 256ths.
 void turn_block_pillow(const uint8_t* __restrict r, const uint8_t* __restrict g,
                        const uint8_t* __restrict b, uint8_t* __restrict r2, uint8_t* __restrict g2,
@@ -254,49 +185,19 @@ void turn_block_pillow(const uint8_t* __restrict r, const uint8_t* __restrict g,
   HueBlock<float> part;
   const auto shift = static_cast<double>(turn);
   for (int64_t i = 0; i < n; ++i) {
-    const float red = r[i], green = g[i], blue = b[i];
-    float high = red > green ? red : green, low = red < green ? red : green;
-    high = blue > high ? blue : high;
-    low = blue < low ? blue : low;
-    const float range = high - low, by = range == 0.0f ? 1.0f : range;
-    part.r[i] = (high - red) / by;
-    part.g[i] = (high - green) / by;
-    part.b[i] = (high - blue) / by;
-    part.s[i] = range / (high == 0.0f ? 1.0f : high);
-    part.v[i] = high;
+    const PillowParts x = pillow_parts(r[i], g[i], b[i]);
+    part.r[i] = x.r;
+    part.g[i] = x.g;
+    part.b[i] = x.b;
+    part.s[i] = x.s;
+    part.v[i] = x.v;
   }
   for (int64_t i = 0; i < n; ++i) {
-    const double rc = part.r[i], gc = part.g[i], bc = part.b[i];
-    // The channels that are the largest are 0.
-    const double if_red = static_cast<float>(bc - gc), if_green = static_cast<float>(2.0 + rc - bc),
-                 if_blue = static_cast<float>(4.0 + gc - rc);
-    const double is_red = rc == 0.0 ? 1.0 : 0.0;
-    const double is_green = gc == 0.0 ? 1.0 - is_red : 0.0,
-                 is_gray = rc + gc + bc == 0.0 ? 1.0 : 0.0;
-    double h = is_red * if_red + is_green * if_green + (1.0 - is_red - is_green) * if_blue;
-    h = h / 6.0 + 1.0;
-    h = h - (h >= 1.0 ? 1.0 : 0.0);
-    h = byte_part(static_cast<double>(static_cast<float>(h)) * 255.0);
-    h = h * (1.0 - is_gray) + shift;
-    block.h[i] = h - (h >= 256.0 ? 256.0 : 0.0);
-    block.s[i] = byte_part(static_cast<double>(part.s[i]) * 255.0);
+    block.h[i] = pillow_hue(part.r[i], part.g[i], part.b[i], shift);
+    block.s[i] = pillow_saturation(part.s[i]);
   }
-  for (int64_t i = 0; i < n; ++i) {
-    const auto h6 = static_cast<float>(block.h[i] * 6.0 / 255.0);
-    const auto fs = static_cast<float>(block.s[i] / 255.0);
-    float sextant = whole_part(h6);
-    const float f = h6 - sextant;
-    sextant = sextant >= 6.0f ? 0.0f : sextant;
-    const double v = part.v[i];
-    const auto p = static_cast<float>(byte_part(v * (1.0 - static_cast<double>(fs)) + 0.5));
-    const auto q = static_cast<float>(byte_part(v * (1.0 - static_cast<double>(fs * f)) + 0.5));
-    const auto t = static_cast<float>(
-        byte_part(v * (1.0 - static_cast<double>(fs) * (1.0 - static_cast<double>(f))) + 0.5));
-    const float high = part.v[i];
-    part.r[i] = pick(sextant, high, q, p, p, t, high);
-    part.g[i] = pick(sextant, t, high, high, q, p, p);
-    part.b[i] = pick(sextant, p, p, t, high, high, q);
-  }
+  for (int64_t i = 0; i < n; ++i)
+    pillow_to_rgb(part.r[i], part.g[i], part.b[i], block.h[i], block.s[i], part.v[i]);
   for (int64_t i = 0; i < n; ++i) {
     r2[i] = static_cast<uint8_t>(part.r[i]);
     g2[i] = static_cast<uint8_t>(part.g[i]);
@@ -322,16 +223,8 @@ void turn_image_pillow(uint8_t* out, const uint8_t* in, const ImageExtents& imag
 template <bool kPillow, class T>
 void sharpen_row(T* __restrict out, const T* __restrict above, const T* __restrict row,
                  const T* __restrict below, int64_t n, int64_t step, float factor) {
-  const float rest = 1.0f - factor;
-  for (int64_t i = 0; i < n; ++i) {
-    const auto three = [i, step](const T* x) { return x[i - step] + x[i] + x[i + step]; };
-    const auto sum = three(above) + three(row) + three(below) + 4 * row[i];
-    float smooth = static_cast<float>(sum) * static_cast<float>(1.0 / 13);
-    if constexpr (sizeof(T) == 1) smooth = static_cast<float>(static_cast<int>(smooth + 0.5f));
-    const auto x = static_cast<float>(row[i]);
-    if constexpr (kPillow) out[i] = store_clamped<T>(smooth + factor * (x - smooth));
-    else out[i] = store_clamped<T>(fused(smooth - x, rest, x));
-  }
+  for (int64_t i = 0; i < n; ++i)
+    out[i] = sharpened<kPillow, kFma>(above + i, row + i, below + i, step, factor);
 }
 template <bool kPillow, class T>
 void sharpen_image(T* out, const T* in, const ImageExtents& image, float factor) {
@@ -372,7 +265,7 @@ void adjust_saturation(float* out, const float* in, const ImageExtents& image, f
 void adjust_hue(uint8_t* out, const uint8_t* in, const ImageExtents& image, float turn,
                 ImageArithmetic arithmetic) {
   if (arithmetic == ImageArithmetic::kPillow) TORCHDALI_ISA_PICK(turn_image_pillow)
-  (out, in, image, static_cast<int>(turn * 255.0f) & 255);
+  (out, in, image, pillow_turn(turn));
   else TORCHDALI_ISA_PICK(turn_image<uint8_t>)(out, in, image, turn); }
 void adjust_hue(float* out, const float* in, const ImageExtents& image, float turn) {
   TORCHDALI_ISA_PICK(turn_image<float>)(out, in, image, turn);

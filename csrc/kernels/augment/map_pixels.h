@@ -26,13 +26,44 @@ struct MapOptions {
   bool perspective = false;
 };
 
-// Makes `out`, of the channels and the order of axes of `image`. T is uint8_t or float; `out` and
-// `in` do not overlap; `image` has at least one pixel and extents below 2^15 for Pillow, 2^24 for
-// torch.
-void map_pixels(uint8_t* out, int64_t height, int64_t width, const uint8_t* in,
-                const ImageExtents& image, const PixelMap& map, const MapOptions& options);
-void map_pixels(float* out, int64_t height, int64_t width, const float* in,
-                const ImageExtents& image, const PixelMap& map, const MapOptions& options);
+// Positions as torch's grid_sample gets them, in float, from a grid that was made in float.
+struct TorchGrid {
+  float xx = 0, xy = 0, x1 = 0, yx = 0, yy = 0, y1 = 0;  // to -1 .. 1 over the input
+  float w0 = 0, w1 = 0;                                  // of perspective maps
+  float half_width = 0, half_height = 0;
+};
+// A map in Pillow's 16.16 fixed point.
+struct FixedMap {
+  int32_t m[6] = {};
+};
+
+// How positions are computed. kShift: by whole pixels. kFixed, kScaled and kPillow are Pillow's:
+// with fixed point, with sums of steps along x, and in double.
+enum class MapWay : int8_t { kShift, kTorch, kFixed, kScaled, kPillow };
+
+// All that is known of a map before pixels are. Plain data, which the GPU reads too.
+struct MapPlan {
+  ImageExtents image;             // the input
+  int64_t height = 0, width = 0;  // of the result
+  MapWay way = MapWay::kShift;
+  bool linear = false, perspective = false, fills = false;  // fills: there are values outside
+  float fill[3] = {};                                       // whole, unless they are blended
+  float first_x = 0, first_y = 0;                           // of the first pixel, for the grid
+  int64_t shift_x = 0, shift_y = 0;
+  PixelMap map = {1, 0, 0, 0, 1, 0, 0, 0};
+  TorchGrid grid = {};
+  FixedMap fixed = {};
+};
+// `bytes`: elements are uint8, else float.
+MapPlan plan_map(const PixelMap& map, const ImageExtents& image, int64_t height, int64_t width,
+                 const MapOptions& options, bool bytes);
+// With kScaled, the source columns of all columns.
+void scaled_columns(const MapPlan& plan, int32_t* to);
+
+// Makes `out`, of the channels and the order of axes of the input. `out` and `in` do not overlap;
+// the input has at least one pixel and extents below 2^15 for Pillow, 2^24 for torch.
+void map_pixels(uint8_t* out, const uint8_t* in, const MapPlan& plan);
+void map_pixels(float* out, const float* in, const MapPlan& plan);
 
 // The inverse of: a rotation by `angle` degrees, clockwise in images, a scale and shears by degrees
 // about `center`, then a translation. As torchvision's affine() defines it.

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.augment: a list of the operations that torchvision's random augmentations are made of.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <numbers>
 
 #include "core/argument.h"
 #include "kernels/augment/color_adjust.h"
+#include "kernels/augment/color_scalar.h"
 #include "kernels/augment/map_pixels.h"
+#include "kernels/augment/value_tables.h"
 #include "kernels/color/byte_table.h"
+#include "ops/augment/augment_args.h"
+#include "ops/augment/augment_gpu.h"
 #include "ops/augment/image_args.h"
-#include "ops/augment/steps.h"
-#include "ops/augment/value_tables.h"
 
 namespace torchdali {
 namespace {
@@ -22,37 +22,21 @@ using kernels::ImageExtents;
 
 class Augment final : public Operator {
  public:
-  explicit Augment(const OpSpec& spec) : args_(spec), steps_(spec), fill_(spec, "fill_value") {
-    const auto type = spec.get<InterpType>("interp_type");
-    TORCHDALI_CHECK(type == InterpType::kNN || type == InterpType::kLinear,
-                    "`interp_type` is number ", static_cast<int>(type),
-                    " of DALIInterpType, expected INTERP_NN or INTERP_LINEAR");
-    linear_ = type == InterpType::kLinear;
-  }
+  explicit Augment(const OpSpec& spec) : args_(spec) {}
 
   void run(SampleContext& ctx) const override {
-    const SampleView& in = ctx.input(0);
-    const Layout layout = args_.layout(in);
-    const ImageExtents image = args_.extents(in, layout);
-    const SampleView& out = ctx.output(0, in.dtype, in.shape, layout);
-    if (out.volume() == 0) return;
-    Step steps[StepArgs::kMost];
-    const int count = steps_.read(ctx, image, steps);
-    dispatch(in.dtype, [&]<class T>() {
-      run_steps(ctx, out.as<T>(), in.as<const T>(), image, steps, count);
-    });
+    AugmentSteps work;
+    if (!args_(ctx, work)) return;
+    const SampleView &in = ctx.input(0), &out = ctx.output_view(0);
+    if (in.dtype == DType::kUInt8) run_steps(ctx, out.as<uint8_t>(), in.as<const uint8_t>(), work);
+    else run_steps(ctx, out.as<float>(), in.as<const float>(), work);
   }
 
  private:
-  template <class Fn>
-  static void dispatch(DType dtype, Fn&& fn) {
-    if (dtype == DType::kUInt8) fn.template operator()<uint8_t>();
-    else fn.template operator()<float>();
-  }
-
   template <class T>
-  void run_steps(SampleContext& ctx, T* out, const T* in, const ImageExtents& image,
-                 const Step* steps, int count) const {
+  void run_steps(SampleContext& ctx, T* out, const T* in, const AugmentSteps& work) const {
+    const ImageExtents& image = work.image;
+    const int count = work.count;
     const auto bytes = static_cast<size_t>(image.volume()) * sizeof(T);
     if (count == 0) {
       std::memcpy(out, in, bytes);
@@ -62,7 +46,7 @@ class Augment final : public Operator {
     const T* from = in;
     for (int i = 0; i < count; ++i) {
       T* to = (count - 1 - i) % 2 == 0 ? out : other;
-      run_step(ctx, to, from, image, steps[i]);
+      run_step(ctx, to, from, image, work.steps[i]);
       from = to;
     }
   }
@@ -71,7 +55,7 @@ class Augment final : public Operator {
 
   void run_step(const SampleContext& ctx, uint8_t* out, const uint8_t* in,
                 const ImageExtents& image, const Step& step) const {
-    const ImageArithmetic arithmetic = args_.arithmetic;
+    const ImageArithmetic arithmetic = args_.arithmetic();
     switch (step.operation) {
       case Operation::kColor:
         return kernels::adjust_saturation(out, in, image, step.magnitude, arithmetic);
@@ -90,7 +74,8 @@ class Augment final : public Operator {
       // Bits that are flipped, and bits that are kept; as fast as a copy.
       const bool inverts = step.operation == Operation::kInvert;
       const auto flip = static_cast<uint8_t>(inverts ? 255 : 0);
-      const auto keep = static_cast<uint8_t>(inverts ? 255 : posterize_mask(step.magnitude));
+      const auto keep =
+          static_cast<uint8_t>(inverts ? 255 : kernels::posterize_mask(step.magnitude));
       std::transform(in, in + image.volume(), out,
                      [flip, keep](uint8_t x) { return static_cast<uint8_t>((x ^ flip) & keep); });
       return;
@@ -104,29 +89,14 @@ class Augment final : public Operator {
                   const Step& step) const {
     const float by = step.magnitude;
     float other = 0;
-    if (step.operation == Operation::kContrast) other = contrast_center(in, image);
+    if (step.operation == Operation::kContrast)
+      other = kernels::contrast_center(kernels::mean_gray(in, image, args_.arithmetic()),
+                                       args_.arithmetic());
     for (int v = 0; v < 256; ++v) {
       const auto x = static_cast<uint8_t>(v);
-      if (step.operation == Operation::kSolarize)
-        table[v] = static_cast<uint8_t>(v >= 255.0 * static_cast<double>(by) ? 255 - v : v);
-      else table[v] = kernels::blend_byte(x, other, by, args_.arithmetic);
+      if (step.operation == Operation::kSolarize) table[v] = kernels::solarized(x, by);
+      else table[v] = kernels::blend_byte(x, other, by, args_.arithmetic());
     }
-  }
-  static int posterize_mask(float bits) {
-    TORCHDALI_CHECK(bits >= 0 && bits <= 8, "posterizing keeps ", bits, " bits, expected 0 to 8");
-    return 256 - (1 << (8 - static_cast<int>(bits)));
-  }
-  float contrast_center(const uint8_t* in, const ImageExtents& image) const {
-    double mean;
-    if (image.channels == 3) {
-      mean = kernels::mean_gray(in, image, args_.arithmetic);
-    } else {
-      uint64_t sum = 0;
-      for (int64_t i = 0; i < image.pixels(); ++i) sum += in[i];
-      mean = static_cast<double>(sum) / static_cast<double>(image.pixels());
-    }
-    return static_cast<float>(args_.arithmetic == ImageArithmetic::kPillow ? std::floor(mean + 0.5)
-                                                                           : mean);
   }
   void map_channels(uint8_t* out, const uint8_t* in, const ImageExtents& image,
                     Operation operation) const {
@@ -137,8 +107,8 @@ class Augment final : public Operator {
       ByteTable tables[3];
       kernels::count_bytes(counts, in + at, size, channels);
       for (int c = 0; c < channels; ++c) {
-        if (operation == Operation::kEqualize) equalize_values(tables[c], counts[c]);
-        else spread_values(tables[c], counts[c], args_.arithmetic);
+        if (operation == Operation::kEqualize) kernels::equalize_values(tables[c], counts[c]);
+        else kernels::spread_values(tables[c], counts[c], args_.arithmetic());
       }
       kernels::look_up_bytes(out + at, in + at, size, tables, channels);
     }
@@ -155,30 +125,20 @@ class Augment final : public Operator {
       case Operation::kSharpness: return kernels::adjust_sharpness(out, in, image, by);
       case Operation::kAutoContrast: return spread_floats(out, in, image);
       case Operation::kEqualize: return equalize_floats(out, in, image);
-      case Operation::kBrightness:
-        return each([by](float x) { return std::clamp(x * by, 0.0f, 1.0f); });
+      case Operation::kBrightness: return each([by](float x) { return kernels::to_unit(x * by); });
       case Operation::kContrast: {
-        const float rest = (1.0f - by) * float_center(in, image);
-        return each([by, rest](float x) { return std::clamp(x * by + rest, 0.0f, 1.0f); });
+        const float rest = (1.0f - by) * static_cast<float>(kernels::mean_gray(in, image));
+        return each([by, rest](float x) { return kernels::to_unit(x * by + rest); });
       }
       case Operation::kPosterize: {
-        const int count = 256 / (256 - posterize_mask(by));
-        const auto levels = static_cast<float>(count);
-        return each([levels](float x) {
-          return std::clamp(std::floor(x * levels), 0.0f, levels - 1) * (1.0f / levels);
-        });
+        const float levels = kernels::posterize_levels(by);
+        return each([levels](float x) { return kernels::posterized(x, levels); });
       }
-      case Operation::kSolarize: return each([by](float x) { return x >= by ? 1.0f - x : x; });
+      case Operation::kSolarize: return each([by](float x) { return kernels::solarized(x, by); });
       case Operation::kInvert: return each([](float x) { return 1.0f - x; });
       case Operation::kPermuteChannels: return permute_channels(out, in, image, by);
       default: return move(ctx, out, in, image, step);
     }
-  }
-  static float float_center(const float* in, const ImageExtents& image) {
-    if (image.channels == 3) return static_cast<float>(kernels::mean_gray(in, image));
-    double sum = 0;
-    for (int64_t i = 0; i < image.pixels(); ++i) sum += in[i];
-    return static_cast<float>(sum / static_cast<double>(image.pixels()));
   }
   static void spread_floats(float* out, const float* in, const ImageExtents& image) {
     const int64_t step = image.planar ? 1 : image.channels;
@@ -189,9 +149,9 @@ class Augment final : public Operator {
         low = std::min(low, in[first + i * step]);
         high = std::max(high, in[first + i * step]);
       }
-      const float range = high == low ? 1.0f : high - low, from = high == low ? 0.0f : low;
+      const kernels::FloatRange range = kernels::float_range(low, high);
       for (int64_t i = 0; i < image.pixels(); ++i)
-        out[first + i * step] = std::clamp((in[first + i * step] - from) / range, 0.0f, 1.0f);
+        out[first + i * step] = kernels::spread_float(in[first + i * step], range);
     }
   }
   // By way of bytes, as torchvision does.
@@ -200,11 +160,9 @@ class Augment final : public Operator {
     thread_local std::vector<uint8_t> buffer;
     if (buffer.size() < 2 * n) buffer.resize(2 * n);
     uint8_t *bytes = buffer.data(), *equal = bytes + n;
-    std::transform(in, in + n, bytes, [](float x) {
-      return static_cast<uint8_t>(std::clamp(x * static_cast<float>(256 - 1e-3), 0.0f, 255.0f));
-    });
+    std::transform(in, in + n, bytes, kernels::byte_of);
     map_channels(equal, bytes, image, Operation::kEqualize);
-    std::transform(equal, equal + n, out, [](uint8_t x) { return static_cast<float>(x) / 255.0f; });
+    std::transform(equal, equal + n, out, kernels::float_of);
   }
 
   // -- channels
@@ -212,64 +170,24 @@ class Augment final : public Operator {
   // Of 3 channels, in the permutation of a number in lexicographic order.
   template <class T>
   static void permute_channels(T* out, const T* in, const ImageExtents& image, float number) {
-    int from[3] = {0, 1, 2};
-    for (int i = 0; i < static_cast<int>(number); ++i) std::next_permutation(from, from + 3);
     const int64_t pixels = image.pixels(), step = image.planar ? 1 : 3;
     const int64_t channel = image.planar ? pixels : 1;
     for (int c = 0; c < 3; ++c) {
       T* to = out + c * channel;
-      const T* source = in + from[c] * channel;
+      const T* source = in + kernels::permuted_channel(static_cast<int>(number), c) * channel;
       for (int64_t i = 0; i < pixels; ++i) to[i * step] = source[i * step];
     }
   }
 
   // -- geometry
 
-  static bool is_geometric(Operation operation) {
-    return (operation >= Operation::kShearX && operation <= Operation::kRotate) ||
-           operation == Operation::kTranslateXPart || operation == Operation::kTranslateYPart;
-  }
   template <class T>
   void move(const SampleContext& ctx, T* out, const T* in, const ImageExtents& image,
             const Step& step) const {
-    thread_local std::vector<float> buffer;
-    const auto fill = fill_(ctx, buffer);
-    TORCHDALI_CHECK(fill.size() <= 1 || static_cast<int64_t>(fill.size()) == image.channels,
-                    "`fill_value` has ", fill.size(), " values, expected 1 or ", image.channels);
-    kernels::AffineArguments to;
-    const auto width = static_cast<double>(image.width), height = static_cast<double>(image.height);
-    const auto by = static_cast<double>(step.magnitude);
-    const bool shears =
-        step.operation == Operation::kShearX || step.operation == Operation::kShearY;
-    if (!shears) to.center = {width * 0.5, height * 0.5};
-    // A part of an extent that should be whole pixels and is not, by rounding, is whole.
-    const auto whole = [](double x) { return std::trunc(x + std::copysign(1e-4, x)); };
-    const double degrees = std::atan(by) * (180 / std::numbers::pi);
-    switch (step.operation) {
-      case Operation::kShearX: to.shear = {degrees, 0}; break;
-      case Operation::kShearY: to.shear = {0, degrees}; break;
-      case Operation::kTranslateX: to.translate = {std::trunc(by), 0}; break;
-      case Operation::kTranslateY: to.translate = {0, std::trunc(by)}; break;
-      case Operation::kTranslateXPart: to.translate = {whole(by * width), 0}; break;
-      case Operation::kTranslateYPart: to.translate = {0, whole(by * height)}; break;
-      default: to.angle = -by;
-    }
-    kernels::MapOptions options;
-    options.linear = linear_;
-    options.arithmetic = args_.arithmetic;
-    options.fill = fill;
-    const bool turns = step.operation == Operation::kRotate;
-    kernels::map_pixels(out, image.height, image.width, in, image,
-                        turns && args_.arithmetic == ImageArithmetic::kPillow
-                            ? kernels::pillow_rotation(by, to.center)
-                            : kernels::inverse_affine(to),
-                        options);
+    kernels::map_pixels(out, in, args_.plan_move(ctx, image, step, sizeof(T) == 1));
   }
 
-  AugmentArgs args_;
-  StepArgs steps_;
-  ListArg<float> fill_;
-  bool linear_ = false;
+  StepsOfImage args_;
 };
 
 TORCHDALI_OPERATOR("augment")
@@ -302,7 +220,8 @@ TORCHDALI_OPERATOR("augment")
          Arity::kPerSample)
     .with(add_arithmetic)
     .each_frame()
-    .cpu<Augment>();
+    .cpu<Augment>()
+    .gpu<AugmentGpu>();
 
 }  // namespace
 }  // namespace torchdali

@@ -2,6 +2,7 @@
 // What the operators of this folder share: images of 1 or 3 channels, whose arithmetic to follow.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "core/operator.h"
@@ -20,6 +21,22 @@ inline SchemaBuilder& add_arithmetic(SchemaBuilder& schema) {
   return schema.arg("arithmetic", "torch",
                     "Whose rounding to follow: \"torch\", of torchvision's functions on tensors, "
                     "or \"pillow\", of those on Pillow's images.");
+}
+
+// Whether `interp_type` is linear, else the nearest pixel.
+inline bool takes_linear(const OpSpec& spec) {
+  const auto type = spec.get<InterpType>("interp_type");
+  TORCHDALI_CHECK(type == InterpType::kNN || type == InterpType::kLinear,
+                  "`interp_type` is number ", static_cast<int>(type),
+                  " of DALIInterpType, expected INTERP_NN or INTERP_LINEAR");
+  return type == InterpType::kLinear;
+}
+// `fill_value` of a sample.
+inline std::span<const float> outside_values(std::span<const float> fill,
+                                             const kernels::ImageExtents& image) {
+  TORCHDALI_CHECK(fill.size() <= 1 || static_cast<int64_t>(fill.size()) == image.channels,
+                  "`fill_value` has ", fill.size(), " values, expected 1 or ", image.channels);
+  return fill;
 }
 
 // Immutable; any thread.

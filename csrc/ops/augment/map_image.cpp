@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "core/argument.h"
+#include "gpu/operator.h"
 #include "kernels/augment/map_pixels.h"
+#include "kernels/augment/pass_gpu.h"
 #include "ops/augment/image_args.h"
+#include "ops/augment/pass_tasks.h"
 
 namespace torchdali {
 namespace {
@@ -23,7 +26,6 @@ struct MappedImage {
   PixelMap map = {1, 0, 0, 0, 1, 0, 0, 0};
   int64_t height = 0, width = 0;
   bool perspective = false;
-  bool same = false;  // the result is the input
 };
 
 // `count` finite numbers for a sample.
@@ -197,47 +199,35 @@ class PerspectiveMap {
   Arg<float> distortion_;
 };
 
+// What both halves do first.
 template <class Map>
-class MapImage final : public Operator {
+class MapArgs {
  public:
-  explicit MapImage(const OpSpec& spec)
+  explicit MapArgs(const OpSpec& spec)
       : args_(spec), map_(spec), fill_(spec, "fill_value"), apply_(spec, "apply") {
-    const auto type = spec.get<InterpType>("interp_type");
-    TORCHDALI_CHECK(type == InterpType::kNN || type == InterpType::kLinear,
-                    "`interp_type` is number ", static_cast<int>(type),
-                    " of DALIInterpType, expected INTERP_NN or INTERP_LINEAR");
-    options_.linear = type == InterpType::kLinear;
+    options_.linear = takes_linear(spec);
     options_.arithmetic = args_.arithmetic;
   }
 
-  void run(SampleContext& ctx) const override {
+  // Makes the output, and plans the map; none if there is no pixel.
+  std::optional<kernels::MapPlan> operator()(SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
     const Layout layout = args_.layout(in);
     const ImageExtents image = args_.extents(in, layout);
     MappedImage mapped{.height = image.height, .width = image.width};
-    mapped.same = !apply_(ctx) || in.volume() == 0;
-    if (!mapped.same) map_(ctx, args_.arithmetic, mapped);
+    const bool applies = apply_(ctx) && in.volume() > 0;
+    if (applies) map_(ctx, args_.arithmetic, mapped);
     Shape shape = in.shape;
     shape[layout.find('H')] = mapped.height;
     shape[layout.find('W')] = mapped.width;
-    const SampleView& out = ctx.output(0, in.dtype, shape, layout);
-    if (mapped.same) {
-      if (in.volume() > 0) std::memcpy(out.data, in.data, static_cast<size_t>(in.size_bytes()));
-      return;
-    }
+    if (ctx.output(0, in.dtype, shape, layout).volume() == 0) return std::nullopt;
     thread_local std::vector<float> buffer;
     kernels::MapOptions options = options_;
-    options.fill = fill_(ctx, buffer);
+    if (applies) options.fill = outside_values(fill_(ctx, buffer), image);
+    else options.linear = false;  // a copy
     options.perspective = mapped.perspective;
-    TORCHDALI_CHECK(
-        options.fill.size() <= 1 || static_cast<int64_t>(options.fill.size()) == image.channels,
-        "`fill_value` has ", options.fill.size(), " values, expected 1 or ", image.channels);
-    const auto map = [&]<class T>() {
-      kernels::map_pixels(out.as<T>(), mapped.height, mapped.width, in.as<const T>(), image,
-                          mapped.map, options);
-    };
-    if (in.dtype == DType::kUInt8) map.template operator()<uint8_t>();
-    else map.template operator()<float>();
+    return plan_map(mapped.map, image, mapped.height, mapped.width, options,
+                    in.dtype == DType::kUInt8);
   }
 
  private:
@@ -246,6 +236,42 @@ class MapImage final : public Operator {
   ListArg<float> fill_;
   Arg<bool> apply_;
   kernels::MapOptions options_;
+};
+
+template <class Map>
+class MapImage final : public Operator {
+ public:
+  explicit MapImage(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const auto plan = args_(ctx);
+    if (!plan.has_value()) return;
+    const SampleView &in = ctx.input(0), &out = ctx.output_view(0);
+    if (in.dtype == DType::kUInt8)
+      kernels::map_pixels(out.as<uint8_t>(), in.as<const uint8_t>(), *plan);
+    else kernels::map_pixels(out.as<float>(), in.as<const float>(), *plan);
+  }
+
+ private:
+  MapArgs<Map> args_;
+};
+
+template <class Map>
+class MapImageGpu final : public gpu::KernelOperator<gpu::PixelPassKernel> {
+ public:
+  explicit MapImageGpu(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const auto plan = args_(ctx);
+    if (!plan.has_value()) return;
+    Task task = make_map_task(blob(ctx), ctx.input(0).dtype, *plan);
+    task.in = ctx.input(0).data;
+    task.out = ctx.output_view(0).data;
+    tasks(ctx).add(ctx, task);
+  }
+
+ private:
+  MapArgs<Map> args_;
 };
 
 SchemaBuilder& add_map_settings(SchemaBuilder& schema) {
@@ -279,7 +305,9 @@ TORCHDALI_OPERATOR("affine")
                   Arity::kPerSample)
     .arg("expand", false, "With `rotation`: the result contains the whole rotated image.")
     .with(add_map_settings)
-    .cpu<MapImage<AffineMap>>();
+    .each_frame()
+    .cpu<MapImage<AffineMap>>()
+    .gpu<MapImageGpu<AffineMap>>();
 
 TORCHDALI_OPERATOR("perspective")
     .doc(
@@ -298,7 +326,9 @@ TORCHDALI_OPERATOR("perspective")
     .arg("distortion", 0.5f, "The part of half an extent that corners may move by, with `moves`.",
          Arity::kPerSample)
     .with(add_map_settings)
-    .cpu<MapImage<PerspectiveMap>>();
+    .each_frame()
+    .cpu<MapImage<PerspectiveMap>>()
+    .gpu<MapImageGpu<PerspectiveMap>>();
 
 }  // namespace
 }  // namespace torchdali

@@ -8,13 +8,17 @@
 #include <vector>
 
 #include "core/argument.h"
+#include "gpu/operator.h"
+#include "kernels/augment/pad_crop_gpu.h"
+#include "kernels/augment/padding.h"
 #include "kernels/convert.h"
 #include "ops/input_layout.h"
 
 namespace torchdali {
 namespace {
 
-enum class PadMode : int8_t { kConstant, kEdge, kReflect, kSymmetric };
+using kernels::padded_source;
+using kernels::PadMode;
 
 PadMode pad_mode(const std::string& name) {
   constexpr const char* kNames[] = {"constant", "edge", "reflect", "symmetric"};
@@ -24,23 +28,19 @@ PadMode pad_mode(const std::string& name) {
         "\", expected \"constant\", \"edge\", \"reflect\" or \"symmetric\"");
 }
 
-// The source of element `at` of an axis of `n` elements, n > 0; -1 outside.
-int64_t padded_source(int64_t at, int64_t n, PadMode mode) {
-  if (at >= 0 && at < n) return at;
-  if (mode == PadMode::kConstant) return -1;
-  if (mode == PadMode::kEdge) return at < 0 ? 0 : n - 1;
-  // Mirrored at the last element, or between it and its copy.
-  const int64_t repeat = mode == PadMode::kReflect ? 1 : 0;
-  if (n == repeat) return 0;
-  const int64_t period = 2 * (n - repeat);
-  int64_t k = at % period;
-  if (k < 0) k += period;
-  return k < n ? k : period - 1 + repeat - k;
-}
+// A copy of a window of the padded image.
+struct PadCropPlan {
+  int64_t planes = 1, channels = 1;  // one of these is 1
+  int64_t in_height = 0, in_width = 0, height = 0, width = 0;
+  int64_t first_y = 0, first_x = 0;  // of the window, in the input
+  PadMode mode = PadMode::kConstant;
+  std::vector<char> fill;  // an element for each plane or channel
+};
 
-class PadCrop final : public Operator {
+// What both halves do first.
+class PadCropArgs {
  public:
-  explicit PadCrop(const OpSpec& spec)
+  explicit PadCropArgs(const OpSpec& spec)
       : layout_(spec, 0),
         padding_(spec, "padding"),
         size_(spec, "size"),
@@ -49,7 +49,8 @@ class PadCrop final : public Operator {
         pad_if_needed_(spec.get<bool>("pad_if_needed")),
         mode_(pad_mode(spec.get<std::string>("mode"))) {}
 
-  void run(SampleContext& ctx) const override {
+  // Makes the output. False if it has no elements.
+  bool operator()(SampleContext& ctx, PadCropPlan& plan) const {
     const SampleView& in = ctx.input(0);
     const Layout layout = layout_(in);
     std::array<int64_t, 4> pads;
@@ -86,8 +87,20 @@ class PadCrop final : public Operator {
       shape[axis_of[i]] = wanted;
     }
     const SampleView& out = ctx.output(0, in.dtype, shape, layout);
-    if (out.volume() == 0) return;
-    copy(ctx, in, out, layout, first);
+    if (out.volume() == 0) return false;
+    const int h = axis_of[0], w = axis_of[1], c = layout.find('C');
+    const int64_t channels = c < 0 ? 1 : in.shape[c];
+    (c < h ? plan.planes : plan.channels) = channels;
+    plan.in_height = in.shape[h];
+    plan.in_width = in.shape[w];
+    plan.height = shape[h];
+    plan.width = shape[w];
+    plan.first_y = first[0];
+    plan.first_x = first[1];
+    plan.mode = mode_;
+    plan.fill.resize(static_cast<size_t>(channels * itemsize(in.dtype)));
+    make_fill(ctx, in.dtype, channels, plan.fill.data());
+    return true;
   }
 
  private:
@@ -105,55 +118,6 @@ class PadCrop final : public Operator {
     }
   }
 
-  void copy(SampleContext& ctx, const SampleView& in, const SampleView& out, const Layout& layout,
-            const std::array<int64_t, 2>& first) const {
-    const int h = layout.find('H'), w = layout.find('W'), c = layout.find('C');
-    const bool planar = c >= 0 && c < h;
-    const int64_t channels = c < 0 ? 1 : in.shape[c], planes = planar ? channels : 1;
-    const int64_t height = out.shape[h], width = out.shape[w];
-    const int64_t pixel = itemsize(in.dtype) * (planar ? 1 : channels);
-    const int64_t in_row = in.shape[w] * pixel, out_row = width * pixel;
-    std::vector<char> fill(static_cast<size_t>(channels * itemsize(in.dtype)));
-    make_fill(ctx, in.dtype, channels, fill.data());
-    // Columns that are copied as they are.
-    const int64_t left = std::clamp<int64_t>(-first[1], 0, width);
-    const int64_t right = std::clamp<int64_t>(in.shape[w] - first[1], left, width);
-    thread_local std::vector<char> constants;  // a row of the constant
-    constants.resize(mode_ == PadMode::kConstant ? static_cast<size_t>(out_row) : 0);
-    for (int64_t plane = 0; plane < planes; ++plane) {
-      const char* from = in.as<const char>() + plane * in.shape[h] * in_row;
-      char* to = out.as<char>() + plane * height * out_row;
-      if (mode_ == PadMode::kConstant)
-        repeat_pixel(constants, fill.data() + plane * itemsize(in.dtype), pixel);
-      for (int64_t y = 0; y < height; ++y, to += out_row) {
-        const int64_t row = padded_source(y + first[0], in.shape[h], mode_);
-        const char* line = row < 0 ? nullptr : from + row * in_row;
-        const int64_t begin = line == nullptr ? width : left, end = line == nullptr ? width : right;
-        const auto add_pixels = [&](int64_t x, int64_t last) {
-          if (mode_ == PadMode::kConstant) {
-            std::memcpy(to + x * pixel, constants.data(), static_cast<size_t>((last - x) * pixel));
-            return;
-          }
-          for (; x < last; ++x) {
-            const int64_t at = padded_source(x + first[1], in.shape[w], mode_);
-            std::memcpy(to + x * pixel, line + at * pixel, static_cast<size_t>(pixel));
-          }
-        };
-        if (begin > 0) add_pixels(0, begin);
-        if (begin < end)
-          std::memcpy(to + begin * pixel, line + (begin + first[1]) * pixel,
-                      static_cast<size_t>((end - begin) * pixel));
-        if (end < width) add_pixels(end, width);
-      }
-    }
-  }
-  // Fills a row, which is not empty, with a pixel.
-  static void repeat_pixel(std::vector<char>& row, const char* value, int64_t pixel) {
-    auto done = static_cast<size_t>(pixel);
-    std::memcpy(row.data(), value, done);
-    for (; done < row.size(); done *= 2)
-      std::memcpy(row.data() + done, row.data(), std::min(done, row.size() - done));
-  }
   void make_fill(const SampleContext& ctx, DType dtype, int64_t channels, char* to) const {
     thread_local std::vector<float> buffer;
     const auto given = fill_(ctx, buffer);
@@ -172,6 +136,92 @@ class PadCrop final : public Operator {
   ListArg<float> position_, fill_;
   bool pad_if_needed_;
   PadMode mode_;
+};
+
+class PadCrop final : public Operator {
+ public:
+  explicit PadCrop(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    PadCropPlan plan;
+    if (args_(ctx, plan)) copy(ctx.output_view(0), ctx.input(0), plan);
+  }
+
+ private:
+  static void copy(const SampleView& out, const SampleView& in, const PadCropPlan& plan) {
+    const int64_t item = itemsize(in.dtype), pixel = item * plan.channels;
+    const int64_t in_row = plan.in_width * pixel, out_row = plan.width * pixel;
+    // Columns that are copied as they are.
+    const int64_t left = std::clamp<int64_t>(-plan.first_x, 0, plan.width);
+    const int64_t right = std::clamp<int64_t>(plan.in_width - plan.first_x, left, plan.width);
+    const bool is_constant = plan.mode == PadMode::kConstant;
+    thread_local std::vector<char> constants;  // a row of the constant
+    constants.resize(is_constant ? static_cast<size_t>(out_row) : 0);
+    for (int64_t plane = 0; plane < plan.planes; ++plane) {
+      const char* from = in.as<const char>() + plane * plan.in_height * in_row;
+      char* to = out.as<char>() + plane * plan.height * out_row;
+      if (is_constant) repeat_pixel(constants, plan.fill.data() + plane * item, pixel);
+      for (int64_t y = 0; y < plan.height; ++y, to += out_row) {
+        const int64_t row = padded_source(y + plan.first_y, plan.in_height, plan.mode);
+        const char* line = row < 0 ? nullptr : from + row * in_row;
+        const int64_t begin = line == nullptr ? plan.width : left,
+                      end = line == nullptr ? plan.width : right;
+        const auto add_pixels = [&](int64_t x, int64_t last) {
+          if (is_constant) {
+            std::memcpy(to + x * pixel, constants.data(), static_cast<size_t>((last - x) * pixel));
+            return;
+          }
+          for (; x < last; ++x) {
+            const int64_t at = padded_source(x + plan.first_x, plan.in_width, plan.mode);
+            std::memcpy(to + x * pixel, line + at * pixel, static_cast<size_t>(pixel));
+          }
+        };
+        if (begin > 0) add_pixels(0, begin);
+        if (begin < end)
+          std::memcpy(to + begin * pixel, line + (begin + plan.first_x) * pixel,
+                      static_cast<size_t>((end - begin) * pixel));
+        if (end < plan.width) add_pixels(end, plan.width);
+      }
+    }
+  }
+  // Fills a row, which is not empty, with a pixel.
+  static void repeat_pixel(std::vector<char>& row, const char* value, int64_t pixel) {
+    auto done = static_cast<size_t>(pixel);
+    std::memcpy(row.data(), value, done);
+    for (; done < row.size(); done *= 2)
+      std::memcpy(row.data() + done, row.data(), std::min(done, row.size() - done));
+  }
+
+  PadCropArgs args_;
+};
+
+class PadCropGpu final : public gpu::KernelOperator<gpu::PadCropKernel> {
+ public:
+  explicit PadCropGpu(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    PadCropPlan plan;
+    if (!args_(ctx, plan)) return;
+    const SampleView& in = ctx.input(0);
+    Task task;
+    task.in = in.data;
+    task.out = ctx.output_view(0).data;
+    task.size = ctx.output_view(0).volume();
+    task.itemsize = itemsize(in.dtype);
+    task.in_height = plan.in_height;
+    task.in_width = plan.in_width;
+    task.height = plan.height;
+    task.width = plan.width;
+    task.channels = plan.channels;
+    task.first_y = plan.first_y;
+    task.first_x = plan.first_x;
+    task.mode = plan.mode;
+    task.fill = blob(ctx).keep<char>(plan.fill);
+    tasks(ctx).add(ctx, task);
+  }
+
+ private:
+  PadCropArgs args_;
 };
 
 TORCHDALI_OPERATOR("pad_crop")
@@ -199,7 +249,8 @@ TORCHDALI_OPERATOR("pad_crop")
     .arg("fill_value", std::vector<float>{0.0f},
          "The constant: one, or one for each channel. Integers are rounded and saturate.",
          Arity::kPerSample)
-    .cpu<PadCrop>();
+    .cpu<PadCrop>()
+    .gpu<PadCropGpu>();
 
 }  // namespace
 }  // namespace torchdali

@@ -3,23 +3,34 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numbers>
 #include <optional>
 #include <vector>
 
 #include "core/argument.h"
+#include "gpu/operator.h"
+#include "kernels/augment/erase_gpu.h"
+#include "kernels/augment/erase_noise.h"
 #include "ops/input_layout.h"
 
 namespace torchdali {
 namespace {
 
-struct Rectangle {
-  int64_t y = 0, x = 0, height = 0, width = 0;
+using kernels::Rectangle;
+
+// What is filled, with what.
+struct Erasure {
+  Rectangle at;
+  int64_t planes = 1, channels = 1;  // one of these is 1
+  int64_t height = 0, width = 0;
+  std::vector<float> values;  // for each plane or channel, or
+  bool noise = false;         // draws of these blocks
+  uint64_t seed = 0, sample = 0, block = 0;
 };
 
-class RandomErase final : public Operator {
+// What both halves do first.
+class RandomEraseArgs {
  public:
-  explicit RandomErase(const OpSpec& spec)
+  explicit RandomEraseArgs(const OpSpec& spec)
       : layout_(spec, 0),
         p_(spec, "p"),
         value_(spec, "value"),
@@ -32,7 +43,8 @@ class RandomErase final : public Operator {
     TORCHDALI_CHECK(ratio_[0] > 0, "`ratio` has ", ratio_[0], ", expected numbers above 0");
   }
 
-  void run(SampleContext& ctx) const override {
+  // Makes the output. False if the input is the result.
+  bool operator()(SampleContext& ctx, Erasure& to) const {
     const SampleView& in = ctx.input(0);
     const Layout layout = layout_(in);
     TORCHDALI_CHECK_KIND(kType, in.dtype == DType::kUInt8 || in.dtype == DType::kFloat,
@@ -48,13 +60,25 @@ class RandomErase final : public Operator {
       SampleView same = in;
       same.layout = layout;
       ctx.share_input(0, 0, same);
-      return;
+      return false;
     }
-    const SampleView& out = ctx.output(0, in.dtype, in.shape, layout);
-    if (in.volume() == 0) return;
-    std::memcpy(out.data, in.data, static_cast<size_t>(in.size_bytes()));
-    if (in.dtype == DType::kUInt8) fill<uint8_t>(ctx, out, layout, *erased, random);
-    else fill<float>(ctx, out, layout, *erased, random);
+    ctx.output(0, in.dtype, in.shape, layout);
+    const int64_t channels = in.shape[layout.find('C')];
+    (layout.find('C') == 0 ? to.planes : to.channels) = channels;
+    to.height = height;
+    to.width = width;
+    to.at = *erased;
+    to.noise = noise_;
+    to.seed = random.seed();
+    to.sample = random.sample();
+    to.block = random.next_block();
+    thread_local std::vector<float> buffer;
+    const auto values = value_(ctx, buffer);
+    TORCHDALI_CHECK(values.size() == 1 || static_cast<int64_t>(values.size()) == channels,
+                    "`value` has ", values.size(), " numbers, expected 1 or ", channels);
+    to.values.assign(values.begin(), values.end());
+    if (values.size() == 1) to.values.assign(static_cast<size_t>(channels), values[0]);
+    return true;
   }
 
  private:
@@ -80,52 +104,78 @@ class RandomErase final : public Operator {
     return std::nullopt;
   }
 
-  // Draws of the standard normal distribution in pairs (Box and Muller, 1958).
-  struct Normal {
-    RandomStream& random;
-    double kept = 0;
-    bool has = false;
-    float operator()() {
-      has = !has;
-      if (!has) return static_cast<float>(kept);
-      const double radius = std::sqrt(-2 * std::log(1 - random.uniform_double()));
-      const double angle = 2 * std::numbers::pi * random.uniform_double();
-      kept = radius * std::sin(angle);
-      return static_cast<float>(radius * std::cos(angle));
-    }
-  };
-
-  template <class T>
-  void fill(const SampleContext& ctx, const SampleView& out, const Layout& layout,
-            const Rectangle& at, RandomStream& random) const {
-    const int64_t height = out.shape[layout.find('H')], width = out.shape[layout.find('W')];
-    const bool planar = layout.find('C') == 0;
-    const int64_t channels = out.shape[layout.find('C')], step = planar ? 1 : channels;
-    thread_local std::vector<float> buffer;
-    const auto values = value_(ctx, buffer);
-    TORCHDALI_CHECK(values.size() == 1 || static_cast<int64_t>(values.size()) == channels,
-                    "`value` has ", values.size(), " numbers, expected 1 or ", channels);
-    // To bytes as torch converts: without the fraction, modulo 256.
-    const auto as_element = [](float x) {
-      if constexpr (sizeof(T) == 1)
-        return static_cast<T>(static_cast<int64_t>(std::clamp(x, -1e9f, 1e9f)));
-      else return x;
-    };
-    Normal normal{random};
-    for (int64_t c = 0; c < channels; ++c) {
-      T* plane = out.as<T>() + (planar ? c * height * width : c);
-      const T value = as_element(values[values.size() == 1 ? 0 : static_cast<size_t>(c)]);
-      for (int64_t y = at.y; y < at.y + at.height; ++y)
-        for (int64_t x = at.x; x < at.x + at.width; ++x)
-          plane[(y * width + x) * step] = noise_ ? as_element(normal()) : value;
-    }
-  }
-
   InputLayout layout_;
   Arg<float> p_;
   ListArg<float> value_;
   bool noise_;
   std::vector<float> scale_, ratio_;
+};
+
+class RandomErase final : public Operator {
+ public:
+  explicit RandomErase(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    Erasure erasure;
+    if (!args_(ctx, erasure)) return;
+    const SampleView &in = ctx.input(0), &out = ctx.output_view(0);
+    if (in.volume() == 0) return;
+    std::memcpy(out.data, in.data, static_cast<size_t>(in.size_bytes()));
+    if (in.dtype == DType::kUInt8) fill(out.as<uint8_t>(), erasure);
+    else fill(out.as<float>(), erasure);
+  }
+
+ private:
+  template <class T>
+  static void fill(T* out, const Erasure& erasure) {
+    const Rectangle& at = erasure.at;
+    const int64_t step = erasure.channels;
+    float draws[4];
+    uint64_t drawn = 0;
+    const auto draw = [&] {
+      if (drawn % 4 == 0)
+        kernels::normal_block(draws, erasure.seed, erasure.sample, erasure.block + drawn / 4);
+      return kernels::erased_value<T>(draws[drawn++ % 4]);
+    };
+    for (int64_t c = 0; c < erasure.planes * erasure.channels; ++c) {
+      T* plane = out + (step == 1 ? c * erasure.height * erasure.width : c);
+      const T value = kernels::erased_value<T>(erasure.values[static_cast<size_t>(c)]);
+      for (int64_t y = at.y; y < at.y + at.height; ++y)
+        for (int64_t x = at.x; x < at.x + at.width; ++x)
+          plane[(y * erasure.width + x) * step] = erasure.noise ? draw() : value;
+    }
+  }
+
+  RandomEraseArgs args_;
+};
+
+class RandomEraseGpu final : public gpu::KernelOperator<gpu::RandomEraseKernel> {
+ public:
+  explicit RandomEraseGpu(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    Erasure erasure;
+    if (!args_(ctx, erasure)) return;
+    const SampleView& in = ctx.input(0);
+    Task task;
+    task.in = in.data;
+    task.out = ctx.output_view(0).data;
+    task.size = in.volume();
+    task.dtype = in.dtype;
+    task.noise = erasure.noise;
+    task.height = erasure.height;
+    task.width = erasure.width;
+    task.channels = erasure.channels;
+    task.erased = erasure.at;
+    task.values = blob(ctx).keep<float>(erasure.values);
+    task.seed = erasure.seed;
+    task.sample = erasure.sample;
+    task.block = erasure.block;
+    tasks(ctx).add(ctx, task);
+  }
+
+ private:
+  RandomEraseArgs args_;
 };
 
 TORCHDALI_OPERATOR("random_erase")
@@ -142,7 +192,8 @@ TORCHDALI_OPERATOR("random_erase")
          Arity::kPerSample)
     .arg("noise", false, "Fills with draws from the standard normal distribution.")
     .random()
-    .cpu<RandomErase>();
+    .cpu<RandomErase>()
+    .gpu<RandomEraseGpu>();
 
 }  // namespace
 }  // namespace torchdali

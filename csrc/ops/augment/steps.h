@@ -9,38 +9,12 @@
 
 #include "core/argument.h"
 #include "kernels/augment/augment_image.h"
+#include "kernels/augment/operation.h"
 
 namespace torchdali {
 
-// The numbers are those of the documentation of fn.augment.
-enum class Operation : int8_t {
-  kIdentity,
-  kShearX,
-  kShearY,
-  kTranslateX,
-  kTranslateY,
-  kRotate,
-  kBrightness,
-  kColor,
-  kContrast,
-  kSharpness,
-  kPosterize,
-  kSolarize,
-  kAutoContrast,
-  kEqualize,
-  kInvert,
-  kHue,
-  kGray,
-  kTranslateXPart,
-  kTranslateYPart,
-  kPermuteChannels,
-  kCount,
-};
-
-struct Step {
-  Operation operation = Operation::kIdentity;
-  float magnitude = 0;
-};
+using kernels::Operation;
+using kernels::Step;
 
 // Immutable; any thread.
 class StepArgs {
@@ -104,6 +78,10 @@ class StepArgs {
                         "the permutation of channels is ", step.magnitude,
                         ", expected a whole number from 0 to 5");
         return image.channels == 3 && step.magnitude != 0;
+      case Operation::kPosterize:
+        TORCHDALI_CHECK(step.magnitude >= 0 && step.magnitude <= 8, "posterizing keeps ",
+                        step.magnitude, " bits, expected 0 to 8");
+        return true;
       default: return true;
     }
   }

@@ -85,6 +85,15 @@ CASES += [
          magnitudes=PerSample([[0.2, 2.0], [0.0, 0.0], [90.0, 1.0]])),
     case("", (9, 7, 3), operations=PerSample([14, 0]), interp_type=types.INTERP_LINEAR),
     case("FCHW", (2, 3, 9, 7), operations=[]),
+    # Several passes of the GPU, of which samples need different numbers.
+    case("HWC", [(40, 50, 3), (9, 7, 1)], torch.float32,
+         operations=PerSample([[CONTRAST, AUTOCONTRAST, EQUALIZE, ROTATE],
+                               [CONTRAST, GRAY, IDENTITY, BRIGHTNESS]]),
+         magnitudes=PerSample([[1.5, 0.0, 0.0, 30.0], [0.1, 0.0, 0.0, 0.5]])),
+    case("CHW", [(3, 40, 50), (1, 9, 7)],
+         operations=PerSample([[EQUALIZE, SHARPNESS, SOLARIZE, ROTATE, CONTRAST, HUE],
+                               [CONTRAST] + [IDENTITY] * 5]),
+         magnitudes=PerSample([[0.0, 2.0, 0.5, 30.0, 0.5, 0.2], [2.0] + [0.0] * 5])),
 ]  # fmt: skip
 
 

@@ -40,6 +40,11 @@ CASES += [
         ("perspective", {"moves": [0.5] * 8, "distortion": 1.0}),
     ]
 ]
+CASES += [
+    OpCase("affine", "FHWC", (2, 9, 12, 3), {"angle": 30.0, "arithmetic": "pillow"},
+           no_parity=NOT_IN_DALI),
+    OpCase("perspective", "FCHW", (3, 1, 9, 12), {"moves": [0.5] * 8}, no_parity=NOT_IN_DALI),
+]  # fmt: skip
 CASES += [OpCase("affine", "HWC", (0, 4, 3), {"angle": 9.0}, no_parity=NOT_IN_DALI)]
 
 

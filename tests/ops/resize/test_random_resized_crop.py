@@ -35,6 +35,7 @@ CASES += [
         {"size": [5, 6], "min_filter": types.INTERP_CUBIC, "random_aspect_ratio": [1.0]},
         {"size": [50, 6], "mag_filter": types.INTERP_GAUSSIAN, "minibatch_size": 1},
         {"size": [5, 6], "random_area": 0.25, "temp_buffer_hint": 10, "seed": 7},
+        {"size": [5, 6], "window_rule": "torchvision", "filter_edges": "cut"},
         {"size": [0, 6]},
     )
 ]

@@ -95,6 +95,13 @@ CASES += [
         [(9, 12, 3), (9, 20, 3)],
         {"crop_h": PerSample([3.0, 4.0]), "crop_w": 7, "crop_pos_y": PerSample([0.5, 0.1])},
     ),
+    OpCase(
+        "crop",
+        "HWC",
+        (9, 12, 3),
+        {"crop": [4, 5], "crop_pos_x": PerSample([0.5, 0.3]), "rounding": "torchvision"},
+        no_parity="not a value of DALI",
+    ),
 ]
 
 
