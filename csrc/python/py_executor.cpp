@@ -234,8 +234,8 @@ nb::list PyExecutor::run(const std::vector<Input>& inputs, int batch_size,
 }
 
 nb::list PyExecutor::wait() {
+  const std::shared_ptr<Executor> kept = executor_;  // another thread may close it meanwhile
   const std::shared_ptr<const IterationData> iteration = next_iteration();
-  const std::shared_ptr<Executor> kept = executor_;
   Executor& e = *kept;
   release_dropped();
   e.hand_over(*iteration);

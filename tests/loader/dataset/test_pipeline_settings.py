@@ -45,10 +45,11 @@ REFUSED = {
     "enable_memory_stats": (True, ArgumentError),
     "debug": (True, UnsupportedError),
 }
-# Their tests are below, and in test_pipeline_seeds.py and test_pipeline_layouts.py.
+# Their tests are below, and in test_pipeline_seeds.py, test_pipeline_layouts.py and
+# test_jpeg_index.py.
 OTHERS = {
     "seed", "enable_conditionals", "fields", "output_dtype", "output_ndim", "output_layout",
-    "experimental_exec_dynamic",
+    "experimental_exec_dynamic", "jpeg_index",
 }  # fmt: skip
 
 
