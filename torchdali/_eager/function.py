@@ -74,6 +74,13 @@ class Function:
         operation, options = known
         if len(inputs) != operation.num_inputs:
             return _MISSED
+        if options.layout and operation.is_plain:
+            layout, order = self._layouts.fit(0, inputs[0], options.layout)
+            if order is None:
+                try:
+                    return operation.program().run_plain(inputs[0], layout)
+                except TorchdaliError as error:
+                    raise _without_sample(error) from error.__cause__
         return self._run(operation, [(value, "") for value in inputs], fed, options, [gpu])
 
     def _with_changing(
@@ -114,8 +121,7 @@ class Function:
             seeds = options.seeds() if options.random else ()
             made = operation.program().run_sample(pairs, seeds, gpu)
         except TorchdaliError as error:
-            error.sample = error.batch_size = None
-            raise
+            raise _without_sample(error) from error.__cause__
         if back is not None:
             made = [(permuted(tensor, layout, back), back) for tensor, layout in made]
         return made[0][0] if len(made) == 1 else ([tensor for tensor, _ in made] or None)
@@ -254,3 +260,9 @@ def _inverted(layout: str, order: Sequence[int]) -> str:
     """Returns the layout of data whose axes, in this order, have `layout`."""
     letters = dict(zip(order, layout, strict=True))
     return "".join(letters[axis] for axis in sorted(letters))
+
+
+def _without_sample(error: TorchdaliError) -> TorchdaliError:
+    """Returns an error that says nothing about a batch, because the user has passed none."""
+    error.sample = error.batch_size = None
+    return error

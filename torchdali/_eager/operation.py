@@ -55,6 +55,7 @@ class Operation:
         num_outputs: of the operator.
         outputs_on_gpu: for each output, whether it is on a GPU.
         uses_gpu: whether data or the operator is on a GPU.
+        is_plain: whether it makes one output of one input on the CPU, and draws nothing.
 
     Raises:
         TorchdaliError: the arguments are wrong. It names the line of the user that is current.
@@ -64,6 +65,7 @@ class Operation:
         "_constants",
         "_program",
         "fed",
+        "is_plain",
         "num_inputs",
         "num_outputs",
         "on_gpu",
@@ -98,6 +100,8 @@ class Operation:
         self.num_outputs = len(outputs)
         self.outputs_on_gpu = tuple(output.device == "gpu" for output in outputs)
         self.uses_gpu = any(self.on_gpu) or any(self.outputs_on_gpu) or device == "gpu"
+        takes_one = num_inputs == 1 and self.num_outputs == 1 and not self.fed
+        self.is_plain = takes_one and not self.uses_gpu and not schema.random
 
     def _placeholders(self) -> list[DataNode]:
         return [placeholder(f"in{i}", on_gpu) for i, on_gpu in enumerate(self.on_gpu)]

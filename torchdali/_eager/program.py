@@ -215,6 +215,22 @@ class Program:
             fed = self._fed(inputs)
         return self._run_here(fed, 1, seeds or _NO_SEEDS, True, gpu)
 
+    def run_plain(self, tensor: torch.Tensor, layout: str) -> torch.Tensor:
+        """Returns the only output, for one sample; of a program with one input and no seeds."""
+        engines = self._idle.get(None)
+        if not engines or self._names[0] is None:
+            return self.run_sample([(tensor, layout)])[0][0]
+        try:
+            engine = engines.pop()
+        except IndexError:  # another thread was faster
+            return self.run_sample([(tensor, layout)])[0][0]
+        try:
+            fed = [(self._names[0], tensor, layout)]
+            made: torch.Tensor = engine.run(fed, 1, _NO_SEEDS, True)[0][0]
+            return made
+        finally:
+            engines.append(engine)
+
     def _fed(self, inputs: Sequence[tuple[Any, str]]) -> list[tuple[str, Any, str]]:
         return [
             (name, data, layout)
