@@ -47,9 +47,15 @@ namespace TORCHDALI_ISA_NAMESPACE {
 
 #if TORCHDALI_ISA_LEVEL == 2
 // Nothing here is for wider registers, and g++ spills to them.
-using isa_avx2::decode_mcus;
-using isa_avx2::decode_two_rows;
-using isa_avx2::pack_mcus;
+int decode_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin, int end,
+                const uint8_t* limit) {
+  return isa_avx2::decode_mcus(bits, blocks, begin, end, limit);
+}
+bool decode_two_rows(JpegRowPart& a, JpegRowPart& b) { return isa_avx2::decode_two_rows(a, b); }
+int pack_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin, int end,
+              const uint8_t* limit, int first, int wanted, JpegPacking& to) {
+  return isa_avx2::pack_mcus(bits, blocks, begin, end, limit, first, wanted, to);
+}
 #else
 #include "kernels/jpeg/jpeg_reader.h"
 
