@@ -11,10 +11,8 @@ import helpers.torchvision_import  # noqa: F401
 
 # isort: on
 import importlib
-import json
 import sys
 import tempfile
-import traceback
 import warnings
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.utils.data
+from helpers.check_programs import run_checks
 from helpers.transforms import photos
 from PIL import Image
 from torchvision import datasets
@@ -137,21 +136,12 @@ def main() -> None:
             raise
         sys.stdout.write("null")
         return
-    results: dict[str, str | None] = {}
     with tempfile.TemporaryDirectory() as folder:
         sys.argv[1:] = [folder]
         Path(folder, "class").mkdir()
         for number, image in enumerate(photos(7)):
             Image.fromarray(image).save(Path(folder, "class", f"{number}.png"))
-        for name, check in list(globals().items()):
-            if name.startswith("check_"):
-                torch.manual_seed(4)
-                try:
-                    check()
-                    results[name] = None
-                except Exception:
-                    results[name] = traceback.format_exc()
-    sys.stdout.write(json.dumps(results))
+        run_checks(globals(), seed=4)
 
 
 if __name__ == "__main__":

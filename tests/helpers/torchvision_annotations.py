@@ -10,10 +10,6 @@ import helpers.torchvision_import  # noqa: F401
 import contextlib
 import gc
 import itertools
-import json
-import sys
-import traceback
-import warnings
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -21,6 +17,7 @@ from unittest import mock
 
 import numpy as np
 import torch
+from helpers.check_programs import run_checks
 from PIL import Image
 from torchvision import tv_tensors as tv
 from torchvision.transforms import v2
@@ -331,19 +328,5 @@ def check_refusals() -> None:
         assert text in message, message
 
 
-def main() -> None:
-    """Runs the checks."""
-    warnings.simplefilter("ignore")
-    results: dict[str, str | None] = {}
-    for name, check in list(globals().items()):
-        if name.startswith("check_"):
-            try:
-                check()
-                results[name] = None
-            except Exception:
-                results[name] = traceback.format_exc()
-    sys.stdout.write(json.dumps(results))
-
-
 if __name__ == "__main__":
-    main()
+    run_checks(globals())

@@ -7,14 +7,11 @@ from __future__ import annotations
 import helpers.torchvision_import  # noqa: F401
 
 # isort: on
-import json
-import sys
-import traceback
-import warnings
 from typing import Any
 
 import numpy as np
 import torch
+from helpers.check_programs import run_checks
 from helpers.torchvision_annotations import HEIGHT, WIDTH, error_of, refused, same, samples
 from helpers.transforms import apply, photos
 from PIL import Image
@@ -259,19 +256,5 @@ def check_names() -> None:
         assert {m.name: m.value for m in mine} == {m.name: m.value for m in theirs}
 
 
-def main() -> None:
-    """Runs the checks."""
-    warnings.simplefilter("ignore")
-    results: dict[str, str | None] = {}
-    for name, check in list(globals().items()):
-        if name.startswith("check_"):
-            try:
-                check()
-                results[name] = None
-            except Exception:
-                results[name] = traceback.format_exc()
-    sys.stdout.write(json.dumps(results))
-
-
 if __name__ == "__main__":
-    main()
+    run_checks(globals())

@@ -12,16 +12,14 @@ import functools
 import io
 import json
 import pickle
-import sys
 import tempfile
-import traceback
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 import torchvision.transforms as v1
+from helpers.check_programs import run_checks
 from helpers.detection_files import COUNT, write_coco, write_pets, write_voc
 from helpers.named_boxes import Boxes
 from PIL import Image
@@ -374,19 +372,5 @@ def check_processes() -> None:
     _same(made, list(DataLoader(dataset, 5, collate_fn=list)))
 
 
-def main() -> None:
-    """Runs the checks."""
-    warnings.simplefilter("ignore")
-    results: dict[str, str | None] = {}
-    for name, check in list(globals().items()):
-        if name.startswith("check_"):
-            try:
-                check()
-                results[name] = None
-            except Exception:
-                results[name] = traceback.format_exc()
-    sys.stdout.write(json.dumps(results))
-
-
 if __name__ == "__main__":
-    main()
+    run_checks(globals())

@@ -13,10 +13,7 @@ import helpers.torchvision_import  # noqa: F401
 import contextlib
 import io
 import json
-import sys
 import tempfile
-import traceback
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +21,7 @@ import numpy as np
 import torch
 import torch.utils.data
 import torchvision.transforms as v1
+from helpers.check_programs import run_checks
 from helpers.transforms import apply, photos
 from PIL import Image
 from torchvision import datasets
@@ -219,19 +217,5 @@ def check_refusals() -> None:
         assert isinstance(errors[1], type(errors[0])), errors
 
 
-def main() -> None:
-    """Runs the checks."""
-    warnings.simplefilter("ignore")
-    results: dict[str, str | None] = {}
-    for name, check in list(globals().items()):
-        if name.startswith("check_"):
-            try:
-                check()
-                results[name] = None
-            except Exception:
-                results[name] = traceback.format_exc()
-    sys.stdout.write(json.dumps(results))
-
-
 if __name__ == "__main__":
-    main()
+    run_checks(globals())
