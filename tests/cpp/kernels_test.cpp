@@ -95,13 +95,17 @@ void every_pair_of_types_converts_as_promised() {
 }
 
 void mirroring_reverses_pixels_of_every_size() {
+  constexpr int64_t kRows = 2;
   for (int64_t pixel : {1, 2, 3, 4, 5, 6, 8, 12, 16, 17, 24, 25})
-    for (int64_t pixels = 1; pixels < 70; ++pixels) {
-      auto in = exact<uint8_t>(pixels * pixel), out = exact<uint8_t>(pixels * pixel);
-      for (int64_t i = 0; i < pixels * pixel; ++i) in[i] = static_cast<uint8_t>(i * 7 + i / 256);
-      mirror_function(pixel)(out.get(), in.get(), pixels, pixel);
-      for (int64_t i = 0; i < pixels; ++i)
-        EXPECT(std::memcmp(&out[i * pixel], &in[(pixels - 1 - i) * pixel], pixel) == 0);
+    for (int64_t pixels = 1; pixels < 140; ++pixels) {
+      const int64_t row = pixels * pixel, in_stride = row + pixels % 3 * pixel;
+      auto in = exact<uint8_t>(in_stride + row), out = exact<uint8_t>(kRows * row);
+      for (int64_t i = 0; i < in_stride + row; ++i) in[i] = static_cast<uint8_t>(i * 7 + i / 256);
+      mirror_function(pixel)(out.get(), in.get(), kRows, in_stride, pixels, pixel);
+      for (int64_t y = 0; y < kRows; ++y)
+        for (int64_t i = 0; i < pixels; ++i)
+          EXPECT(std::memcmp(&out[y * row + i * pixel],
+                             &in[y * in_stride + (pixels - 1 - i) * pixel], pixel) == 0);
     }
 }
 

@@ -140,7 +140,7 @@ class RowConverter {
   }
   void load_line(float* to, const char* line, int64_t pixels, int64_t count) {
     if (r_.mirror) {
-      mirror_(bytes_, line, pixels, pixel_bytes_);
+      mirror_(bytes_, line, 1, 0, pixels, pixel_bytes_);
       line = bytes_;
     }
     load_(to, line, count);

@@ -65,7 +65,7 @@ void copy_strided(T* out, const T* in, const Shape& shape, const Shape& strides)
   const MirrorFn mirror = backwards ? mirror_function(bytes) : nullptr;
   int64_t index[kMaxDims] = {};
   for (;;) {
-    if (mirror != nullptr) mirror(out, in + (count - 1) * stride, count, bytes);
+    if (mirror != nullptr) mirror(out, in + (count - 1) * stride, 1, 0, count, bytes);
     else copy(out, in, run, count, stride);
     out += run * count;
     int axis = axes - 1;

@@ -89,12 +89,15 @@ class Flip final : public Operator, public TakesImagePart {
     const kernels::MirrorFn mirror = kernels::mirror_function(v.pixel);
     for (int64_t od = 0; od < v.outer * v.d; ++od) {
       const int64_t source = flip_d ? od + v.d - 1 - 2 * (od % v.d) : od;
-      const char* slice = from + source * plane;
-      for (int64_t h = 0; h < v.h; ++h, to += row) {
-        const char* line = slice + (flip_h ? v.h - 1 - h : h) * row;
-        if (flip_w) mirror(to, line, v.w, v.pixel);
-        else std::memcpy(to, line, static_cast<size_t>(row));
+      const char* first = from + source * plane + (flip_h ? plane - row : 0);
+      const int64_t step = flip_h ? -row : row;
+      if (flip_w) {
+        mirror(to, first, v.h, step, v.w, v.pixel);
+        to += plane;
+        continue;
       }
+      for (int64_t h = 0; h < v.h; ++h, to += row)
+        std::memcpy(to, first + h * step, static_cast<size_t>(row));
     }
   }
   std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const override {
