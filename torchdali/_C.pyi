@@ -93,6 +93,7 @@ class Executor:
         seeds: Sequence[int],
         single: bool,
     ) -> list[tuple[torch.Tensor | list[torch.Tensor], str]]: ...
+    def run_plain(self, input: str, sample: torch.Tensor, layout: str) -> torch.Tensor: ...
     def schedule(
         self,
         fed: list[

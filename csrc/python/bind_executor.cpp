@@ -89,6 +89,8 @@ void bind_executor(nb::module_& m) {
            nb::arg("sample_ids") = std::vector<uint64_t>())
       .def("run", &PyExecutor::run, nb::arg("inputs"), nb::arg("batch_size"), nb::arg("seeds"),
            nb::arg("single"))
+      .def("run_plain", &PyExecutor::run_plain, nb::arg("input"), nb::arg("sample"),
+           nb::arg("layout"))
       .def("skip", &PyExecutor::skip)
       .def("wait", &PyExecutor::wait)
       .def_prop_rw("holds", &PyExecutor::holds, &PyExecutor::set_holds)

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <pthread.h>
-#include <unistd.h>
 
 #include <memory>
 #include <mutex>
 #include <utility>
 
+#include "core/threads/process_id.h"
 #include "executor/run/executor.h"
 
 namespace torchdali {
@@ -29,8 +29,8 @@ class OneThread {
   // Raises kRuntime if another thread is inside.
   void enter() {
     const std::lock_guard lock(mutex_);
-    if (process_ != getpid()) {  // the other threads are not in this process
-      process_ = getpid();
+    if (process_ != process_id()) {  // the other threads are not in this process
+      process_ = process_id();
       depth_ = 0;
       executor_.reset();
     }
@@ -52,7 +52,7 @@ class OneThread {
  private:
   std::mutex mutex_;
   std::weak_ptr<Executor> executor_;
-  pid_t process_ = getpid();
+  pid_t process_ = process_id();
   pthread_t thread_{};
   int depth_ = 0;  // how often the thread has entered and not left
 };

@@ -138,7 +138,7 @@ PyExecutor::PyExecutor(const nb::list& nodes, const nb::list& outputs, int batch
 }
 
 PyExecutor::~PyExecutor() {  // NOLINT(bugprone-exception-escape): only if Python itself is broken
-  if (executor_ != nullptr && getpid() == process_ && executor_->on_worker()) {
+  if (executor_ != nullptr && process_id() == process_ && executor_->on_worker()) {
     DeferredDestroyer::instance().destroy(std::move(executor_));
     return;
   }
@@ -196,21 +196,13 @@ std::shared_ptr<const IterationData> PyExecutor::next_iteration() {
   }
 }
 
-nb::list PyExecutor::run(const std::vector<Input>& inputs, int batch_size,
-                         std::vector<uint64_t> seeds, bool single) {
+std::shared_ptr<const IterationData> PyExecutor::run_fed(std::vector<FedBatch> fed, int batch_size,
+                                                         std::vector<uint64_t> seeds) {
   Executor& e = executor();
-  const std::shared_ptr<Executor> kept = executor_;
-  std::vector<FedBatch> batches;
-  batches.reserve(inputs.size());
-  for (const auto& [name, data, layout] : inputs)
-    batches.push_back(
-        {name,
-         to_external_batch(nb::isinstance<nb::list>(data) ? data : list_of(data), layout, {}),
-         {}});
   std::shared_ptr<const IterationData> iteration;
   {
     const WithoutGil without_gil(*this);
-    iteration = e.run(std::move(batches), batch_size, std::move(seeds));
+    iteration = e.run(std::move(fed), batch_size, std::move(seeds));
   }
   if (iteration == nullptr) {
     try {
@@ -223,14 +215,39 @@ nb::list PyExecutor::run(const std::vector<Input>& inputs, int batch_size,
   }
   release_dropped();
   e.hand_over(*iteration);
+  return iteration;
+}
+
+nb::list PyExecutor::run(const std::vector<Input>& inputs, int batch_size,
+                         std::vector<uint64_t> seeds, bool single) {
+  (void)executor();
+  const std::shared_ptr<Executor> e = executor_;
+  std::vector<FedBatch> batches;
+  batches.reserve(inputs.size());
+  for (const auto& [name, data, layout] : inputs)
+    batches.push_back(
+        {name,
+         to_external_batch(nb::isinstance<nb::list>(data) ? data : list_of(data), layout, {}),
+         {}});
+  const auto iteration = run_fed(std::move(batches), batch_size, std::move(seeds));
   nb::list outputs;
-  for (int i = 0; i < e.num_outputs(); ++i) {
-    const Batch* batch = e.output(*iteration, i);
+  for (int i = 0; i < e->num_outputs(); ++i) {
+    const Batch* batch = e->output(*iteration, i);
     const std::optional<BatchTensor> dense = single ? batch->tensor(0) : batch->dense();
     const nb::object data = dense ? to_tensor(*dense) : nb::object(to_tensors(*batch));
     outputs.append(nb::make_tuple(data, batch->layout().str()));
   }
   return outputs;
+}
+
+nb::object PyExecutor::run_plain(const std::string& input, const nb::object& sample,
+                                 const std::string& layout) {
+  (void)executor();
+  const std::shared_ptr<Executor> e = executor_;
+  std::vector<FedBatch> batches;
+  batches.push_back({input, to_external_batch(list_of(sample), layout, {}), {}});
+  const auto iteration = run_fed(std::move(batches), 1, {0});
+  return to_tensor(e->output(*iteration, 0)->tensor(0));
 }
 
 nb::list PyExecutor::wait() {
@@ -257,7 +274,7 @@ nb::list PyExecutor::wait() {
 void PyExecutor::set_holds(bool holds) {
   TORCHDALI_CHECK(!holds, "`holds` can only be set to False");
   // A pipeline that was closed in the meantime holds nothing.
-  if (executor_ != nullptr && getpid() == process_) executor_->settle();
+  if (executor_ != nullptr && process_id() == process_) executor_->settle();
   release_dropped();
 }
 
@@ -315,7 +332,7 @@ void PyExecutor::close() {
   if (executor_ == nullptr) return;
   // A forked child has the memory but none of the threads, and mutexes may be locked forever: there
   // is nothing to join, and nothing can be freed safely.
-  if (getpid() != process_) {
+  if (process_id() != process_) {
     new std::shared_ptr<Executor>(std::move(executor_));  // leaked on purpose
     return;
   }
@@ -348,7 +365,7 @@ void PyExecutor::close() {
 
 Executor& PyExecutor::executor() const {
   TORCHDALI_CHECK_KIND(kRuntime, executor_ != nullptr, "the pipeline is closed");
-  TORCHDALI_CHECK_KIND(kRuntime, getpid() == process_,
+  TORCHDALI_CHECK_KIND(kRuntime, process_id() == process_,
                        "a pipeline cannot be used in a process that was forked after it was "
                        "built; build it there");
   check_not_on_worker(*executor_);

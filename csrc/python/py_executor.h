@@ -3,7 +3,6 @@
 #pragma once
 
 #include <sys/types.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/threads/process_id.h"
 #include "executor/run/executor.h"
 #include "python/bind.h"
 
@@ -52,6 +52,9 @@ class PyExecutor {
   // first axis is the samples, or a list of tensors; for `single`, the tensor of the sample.
   nb::list run(const std::vector<Input>& inputs, int batch_size, std::vector<uint64_t> seeds,
                bool single);
+  // The same for one sample of the only input, without seeds. Returns the tensor of output 0.
+  nb::object run_plain(const std::string& input, const nb::object& sample,
+                       const std::string& layout);
   // Raises StopIteration at the end of the data.
   void skip();
   int64_t begun() { return executor().begun(); }
@@ -86,11 +89,13 @@ class PyExecutor {
   void cancel();
   void close();
   int pending() const {
-    return executor_ == nullptr || getpid() != process_ ? 0 : executor().pending();
+    return executor_ == nullptr || process_id() != process_ ? 0 : executor().pending();
   }
 
  private:
   class WithoutGil;
+  std::shared_ptr<const IterationData> run_fed(std::vector<FedBatch> fed, int batch_size,
+                                               std::vector<uint64_t> seeds);
   // Waits for the oldest iteration that is scheduled.
   std::shared_ptr<const IterationData> next_iteration();
   // Raises if the executor cannot be used: closed, in a forked child, or on one of its workers.
@@ -99,7 +104,7 @@ class PyExecutor {
   std::shared_ptr<Executor> executor_;
   nb::object bad_samples_ = nb::none();
   std::atomic<int> threads_in_engine_ = 0;  // that released the GIL
-  pid_t process_ = getpid();
+  pid_t process_ = process_id();
 };
 
 }  // namespace torchdali

@@ -225,8 +225,7 @@ class Program:
         except IndexError:  # another thread was faster
             return self.run_sample([(tensor, layout)])[0][0]
         try:
-            fed = [(self._names[0], tensor, layout)]
-            made: torch.Tensor = engine.run(fed, 1, _NO_SEEDS, True)[0][0]
+            made: torch.Tensor = engine.run_plain(self._names[0], tensor, layout)
             return made
         finally:
             engines.append(engine)
