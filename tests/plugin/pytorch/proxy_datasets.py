@@ -75,7 +75,8 @@ class Values(Images):
 
 class Dies(Images):
     def __getitem__(self, index):
-        if index == 5:
+        # In its first batch: torch's loader fetches storages of later ones from the living worker.
+        if index == 1:
             os.kill(os.getpid(), signal.SIGKILL)
         return super().__getitem__(index)
 
