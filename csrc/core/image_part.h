@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/operator.h"
+#include "core/pairable_decode.h"
 
 namespace torchdali {
 
@@ -46,6 +47,12 @@ class ImageSource {
   // an image of which `reduction` pixels along each axis are averaged to one. Returns the divisor,
   // 1 if nothing changes. Called before make().
   virtual int reduce(float /*reduction*/) { return 1; }
+  // Prepares make() with the same arguments, so that most of it can be done together with that of
+  // another image. Null if that gains nothing. The result belongs to this.
+  virtual PairableDecode* prepare(SampleContext& /*ctx*/, const ImagePart& /*window*/,
+                                  void* /*out*/) {
+    return nullptr;
+  }
   // Writes a window densely to `out`. It is neither mirrored nor empty.
   virtual void make(SampleContext& ctx, const ImagePart& window, void* out) = 0;
 

@@ -148,4 +148,13 @@ void decode_image(Bytes bytes, const ImageInfo& info, const DecodeOptions& optio
   }
 }
 
+std::unique_ptr<PairableDecode> prepare_decode(Bytes bytes, const ImageInfo& info,
+                                               const DecodeOptions& options, void* out,
+                                               int64_t row_stride, ScratchMemory& scratch) {
+  if (info.format != ImageFormat::kJpeg) return nullptr;
+  PixelTarget target(scaled_info(info, options.scale), options, out, row_stride, scratch);
+  if (target.region().height == 0 || target.region().width == 0) return nullptr;
+  return prepare_jpeg(bytes, info, options, target);
+}
+
 }  // namespace torchdali::io

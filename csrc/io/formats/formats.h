@@ -21,6 +21,9 @@ ImageInfo peek_jxl(Bytes bytes);
 // `info` of the file; `target` is of the picture at 1 / options.scale.
 void decode_jpeg(Bytes bytes, const ImageInfo& info, const DecodeOptions& options,
                  PixelTarget& target);
+// See prepare_decode().
+std::unique_ptr<PairableDecode> prepare_jpeg(Bytes bytes, const ImageInfo& info,
+                                             const DecodeOptions& options, PixelTarget& target);
 void decode_png(Bytes bytes, const ImageInfo& info, PixelTarget& target);
 void decode_bmp(Bytes bytes, const ImageInfo& info, PixelTarget& target);
 void decode_pnm(Bytes bytes, const ImageInfo& info, PixelTarget& target);

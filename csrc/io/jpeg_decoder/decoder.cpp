@@ -19,10 +19,14 @@ bool is_part(const Header& header, int scale, const PixelTarget& target) {
          target.region().height < divide_up(header.height, scale);
 }
 
-// Whether two rows of MCUs may be decoded at the same time: if all of their codes are wanted.
+// Whether nearly all codes become pixels, so that two streams of them are worth decoding in turn.
+bool uses_all_codes(const Header& header, PixelModel model, int scale) {
+  return (model != PixelModel::kGray || header.components == 1) && scale < 8;
+}
+
+// Whether two rows of one image may be decoded in turn.
 bool pairs_rows(const Header& header, PixelModel model, int scale) {
-  const bool all = model != PixelModel::kGray || header.components == 1;
-  return header.restart_interval == 0 && all && scale < 8;
+  return uses_all_codes(header, model, scale) && header.restart_interval == 0;
 }
 
 class Decoder final : public ScanReader {
@@ -34,6 +38,7 @@ class Decoder final : public ScanReader {
         planes_(header, model, scale, false, target),
         skips_(is_part(header, scale, target)),
         pairs_rows_(pairs_rows(header, model, scale)),
+        mcu_row_(planes_.first_mcu_row()),
         first_column_(mcus_per_row() - 1) {
     for (size_t c = 0; c < planes_.size(); ++c) {
       first_column_ = std::min(first_column_, planes_[c].first_mcu_column());
@@ -41,7 +46,11 @@ class Decoder final : public ScanReader {
     }
   }
 
-  bool run();
+  // Each returns false if anything is broken.
+  bool run() { return plan() && run_rows(); }
+  bool begin();
+  // After begin(), both together; `good`: whether each is.
+  static std::array<bool, 2> run_two(Decoder& a, Decoder& b);
 
  private:
   using Blocks = std::array<kernels::JpegMcuBlock, kernels::kJpegMaxBlocksPerMcu>;
@@ -53,15 +62,18 @@ class Decoder final : public ScanReader {
   };
 
   bool plan();
+  bool run_rows();
   void begin_row(int mcu_row) override { set_wanted(mcu_row, blocks_); }
   int read_mcus(int begin, int end) override {
-    return kernels::decode_jpeg_mcus(source_.bits(), {blocks_.data(), block_count_}, begin, end,
-                                     source_.limit());
+    return kernels::decode_jpeg_mcus(source_.bits(), blocks(), begin, end, source_.limit());
   }
+  std::span<const kernels::JpegMcuBlock> blocks() const { return {blocks_.data(), block_count_}; }
   void set_wanted(int mcu_row, Blocks& blocks) const;
   bool can_pair(int mcu_row) const;
   bool read_pair(int mcu_row);
-  bool read_to(int end, int& column, ScanBytes& source, const Blocks& blocks) const;
+  bool read_to(int end, kernels::JpegLane& lane, ScanBytes& source) const;
+  bool next_lane();
+  bool finish();
   void finish_row(int mcu_row, int half);
 
   const Bytes scan_;
@@ -69,6 +81,8 @@ class Decoder final : public ScanReader {
   Planes planes_;
   const bool skips_;  // some blocks are outside the region
   const bool pairs_rows_;
+  int mcu_row_;  // that is being read
+  bool good_ = true, complete_ = false;
 
   // The blocks of one MCU. For each: its plane, null if it is not needed, and its row in the plane.
   Blocks blocks_;
@@ -80,6 +94,7 @@ class Decoder final : public ScanReader {
   size_t block_count_ = 0;
   int first_column_, last_column_ = 0;  // of MCUs that become pixels
   std::optional<Second> second_;
+  kernels::JpegLane lane_;
 };
 
 bool Decoder::plan() {
@@ -115,13 +130,13 @@ bool Decoder::can_pair(int mcu_row) const {
   return pairs_rows_ && mcu_row < planes_.last_mcu_row() && is_known(mcu_row + 1);
 }
 
-// Reads MCUs up to column `end`.
-bool Decoder::read_to(int end, int& column, ScanBytes& source, const Blocks& blocks) const {
-  while (column < end) {
+// Reads the rest of a lane, up to column `end`.
+bool Decoder::read_to(int end, kernels::JpegLane& lane, ScanBytes& source) const {
+  if (!kernels::finish_jpeg_mcu(lane)) return false;
+  while (lane.mcu < end) {
     if (!source.prepare()) return false;
-    column = kernels::decode_jpeg_mcus(source.bits(), {blocks.data(), block_count_}, column, end,
-                                       source.limit());
-    if (column < 0) return false;
+    lane.mcu = kernels::decode_jpeg_mcus(source.bits(), lane.blocks, lane.mcu, end, source.limit());
+    if (lane.mcu < 0) return false;
   }
   return true;
 }
@@ -140,33 +155,27 @@ bool Decoder::read_pair(int mcu_row) {
     }
   }
   ScanBytes& source = second_->source;
-  int a = first_column_, b = first_column_;
-  if (!seek_row(mcu_row, a, source_, predictors_)) return false;
-  if (!seek_row(mcu_row + 1, b, source, second_->predictors)) return false;
+  const int end = last_column_ + 1;
+  kernels::JpegLane a{
+      .bits = &source_.bits(), .blocks = blocks(), .mcu = first_column_, .end = end};
+  kernels::JpegLane b{.bits = &source.bits(),
+                      .blocks = {second_->blocks.data(), block_count_},
+                      .mcu = first_column_,
+                      .end = end};
+  if (!seek_row(mcu_row, a.mcu, source_, predictors_)) return false;
+  if (!seek_row(mcu_row + 1, b.mcu, source, second_->predictors)) return false;
   set_wanted(mcu_row, blocks_);
   set_wanted(mcu_row + 1, second_->blocks);
   // What is before the region is skipped, which is faster than decoding two.
-  if (!read_to(first_column_, a, source_, blocks_)) return false;
-  if (!read_to(first_column_, b, source, second_->blocks)) return false;
-  const int end = last_column_ + 1;
-  while (a < end && b < end) {
-    if (!source_.prepare() || !source.prepare()) return false;
-    kernels::JpegRowPart first{.bits = &source_.bits(),
-                               .blocks = {blocks_.data(), block_count_},
-                               .next = a,
-                               .end = end,
-                               .limit = source_.limit()};
-    kernels::JpegRowPart second{.bits = &source.bits(),
-                                .blocks = {second_->blocks.data(), block_count_},
-                                .next = b,
-                                .end = end,
-                                .limit = source.limit()};
-    if (!kernels::decode_two_jpeg_rows(first, second)) return false;
-    a = first.next;
-    b = second.next;
+  if (!read_to(first_column_, a, source_) || !read_to(first_column_, b, source)) return false;
+  while ((a.inside || a.mcu < end) && (b.inside || b.mcu < end)) {
+    if ((!a.inside && !source_.prepare()) || (!b.inside && !source.prepare())) return false;
+    a.limit = source_.limit();
+    b.limit = source.limit();
+    if (!kernels::decode_jpeg_lanes(a, b)) return false;
   }
-  return read_to(end, a, source_, blocks_) && read_to(end, b, source, second_->blocks) &&
-         source_.prepare() && source.prepare();
+  return read_to(end, a, source_) && read_to(end, b, source) && source_.prepare() &&
+         source.prepare();
 }
 
 void Decoder::finish_row(int mcu_row, int half) {
@@ -175,38 +184,135 @@ void Decoder::finish_row(int mcu_row, int half) {
   planes_.write(mcu_row);
 }
 
-bool Decoder::run() {
-  if (!plan()) return false;
+bool Decoder::run_rows() {
   const int last = planes_.last_mcu_row();
-  for (int mcu_row = planes_.first_mcu_row(); mcu_row <= last; ++mcu_row) {
-    if (can_pair(mcu_row)) {
-      if (!read_pair(mcu_row)) return false;
-      finish_row(mcu_row, 0);
-      finish_row(++mcu_row, 1);
+  for (; mcu_row_ <= last; ++mcu_row_) {
+    if (can_pair(mcu_row_)) {
+      if (!read_pair(mcu_row_)) return false;
+      finish_row(mcu_row_++, 0);
+      finish_row(mcu_row_, 1);
     } else {
-      if (!read_row(mcu_row, first_column_, last_column_)) return false;
-      finish_row(mcu_row, 0);
+      if (!read_row(mcu_row_, first_column_, last_column_)) return false;
+      finish_row(mcu_row_, 0);
     }
   }
   return true;
 }
+
+bool Decoder::begin() {
+  if (!plan()) return false;
+  start_row(mcu_row_, first_column_, last_column_);
+  return !is_broken();
+}
+
+// Has lane_ describe the next MCUs: either all are outside of the region, or within its columns.
+// Returns false after the last row, or if the codes are broken.
+bool Decoder::next_lane() {
+  while (!has_part()) {
+    good_ = !is_broken();
+    if (!good_) return false;
+    finish_row(mcu_row_, 0);
+    complete_ = mcu_row_ == planes_.last_mcu_row();
+    if (complete_) return false;
+    start_row(++mcu_row_, first_column_, last_column_);
+  }
+  const auto is_wanted = [](const kernels::JpegMcuBlock& block) { return block.wanted > 0; };
+  const auto wanted = blocks();
+  const bool skips_row = std::none_of(wanted.begin(), wanted.end(), is_wanted);
+  lane_ = {.bits = &source_.bits(),
+           .blocks = wanted,
+           .mcu = column(),
+           .end = part_end(),
+           .limit = source_.limit(),
+           .skips = skips_row || column() < first_column_ || column() > last_column_};
+  if (skips_row) return true;
+  if (column() < first_column_) lane_.end = std::min(lane_.end, first_column_);
+  else if (column() <= last_column_) lane_.end = std::min(lane_.end, last_column_ + 1);
+  return true;
+}
+
+// Reads what is left when the other decoder of run_two() has nothing more.
+bool Decoder::finish() {
+  if (complete_ || !good_) return good_;
+  if (!kernels::finish_jpeg_mcu(lane_)) return false;
+  read(lane_.mcu);
+  if (!read_parts()) return false;
+  finish_row(mcu_row_++, 0);
+  return run_rows();
+}
+
+std::array<bool, 2> Decoder::run_two(Decoder& a, Decoder& b) {
+  const auto next = [](Decoder& d) {
+    d.read(d.lane_.mcu);
+    return d.next_lane();
+  };
+  bool more_a = a.next_lane(), more_b = b.next_lane();
+  while (more_a && more_b) {
+    // Which of them is broken, and where the other one has stopped, is not known.
+    if (!kernels::decode_jpeg_lanes(a.lane_, b.lane_)) return {false, false};
+    if (a.lane_.is_done()) more_a = next(a);
+    if (b.lane_.is_done()) more_b = next(b);
+  }
+  return {a.finish(), b.finish()};
+}
+
+// Whether this decoder decodes the file.
+bool can_decode(const Header& header, const ImageInfo& info, PixelModel model) {
+  return header.width == info.width && header.height == info.height &&
+         header.components == info.channels &&
+         // libjpeg uses another formula for these.
+         !(header.rgb && model == PixelModel::kGray);
+}
+
+class OneOfTwo final : public PairableDecode {
+ public:
+  OneOfTwo(Bytes bytes, const ImageInfo& info, PixelModel model, int scale,
+           const PixelTarget& target, Index* index)
+      : target_(target) {
+    good_ = read_header(bytes, header_) && can_decode(header_, info, model) &&
+            !header_.several_scans && uses_all_codes(header_, model, scale);
+    if (!good_) return;
+    points_.emplace(bytes, header_, true, index, target_.scratch());
+    decoder_.emplace(header_, model, scale, target_, points_->points());
+    good_ = decoder_->begin();
+  }
+  bool is_good() const { return good_; }
+  bool is_complete() const override { return complete_; }
+  void run_with(PairableDecode& other) override {
+    auto& second = dynamic_cast<OneOfTwo&>(other);
+    const auto complete = Decoder::run_two(*decoder_, *second.decoder_);
+    complete_ = complete[0];
+    second.complete_ = complete[1];
+    for (OneOfTwo* one : {this, &second})
+      if (one->complete_) one->points_->store();
+  }
+
+ private:
+  PixelTarget target_;
+  Header header_;
+  std::optional<IndexedPoints> points_;
+  std::optional<Decoder> decoder_;
+  bool good_, complete_ = false;
+};
 
 }  // namespace
 
 bool decode(Bytes bytes, const ImageInfo& info, PixelModel model, int scale, PixelTarget& target,
             Index* index) {
   Header header;
-  if (!read_header(bytes, header)) return false;
-  if (header.width != info.width || header.height != info.height ||
-      header.components != info.channels)
-    return false;
-  // libjpeg uses another formula for these.
-  if (header.rgb && model == PixelModel::kGray) return false;
+  if (!read_header(bytes, header) || !can_decode(header, info, model)) return false;
   if (header.several_scans) return decode_several_scans(bytes, header, model, scale, target);
   const bool useful = is_part(header, scale, target) || pairs_rows(header, model, scale);
   return read_with_index(bytes, header, useful, index, target.scratch(), [&](SeekPoints* seek) {
     return Decoder(header, model, scale, target, seek).run();
   });
+}
+
+std::unique_ptr<PairableDecode> prepare_decode(Bytes bytes, const ImageInfo& info, PixelModel model,
+                                               int scale, const PixelTarget& target, Index* index) {
+  auto decode = std::make_unique<OneOfTwo>(bytes, info, model, scale, target, index);
+  if (!decode->is_good()) return nullptr;
+  return decode;
 }
 
 }  // namespace torchdali::io::jpeg

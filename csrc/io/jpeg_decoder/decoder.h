@@ -3,6 +3,8 @@
 // or progressive, gray, YCbCr or RGB. docs/design/jpeg.md.
 #pragma once
 
+#include <memory>
+
 #include "io/image.h"
 #include "io/pixel_target.h"
 
@@ -17,5 +19,10 @@ class Index;
 // faster the next time.
 bool decode(Bytes bytes, const ImageInfo& info, PixelModel model, int scale, PixelTarget& target,
             Index* index = nullptr);
+
+// The same together with another image; `target` is copied, its memory and all others have to stay.
+// Null if decode() is as fast, or has to tell why it cannot decode the file.
+std::unique_ptr<PairableDecode> prepare_decode(Bytes bytes, const ImageInfo& info, PixelModel model,
+                                               int scale, const PixelTarget& target, Index* index);
 
 }  // namespace torchdali::io::jpeg

@@ -24,9 +24,10 @@ inline constexpr std::array<uint8_t, 64> kJpegZigzag = {
     41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
     30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
 
-// Where in a group the k-th coefficient of a block is, from the block's first.
+// Where in a group the k-th coefficient of a block is, from the block's first. Coefficients past
+// the end have the place of the DC, which is written last.
 inline constexpr auto kJpegPlaces = [] {
-  std::array<uint8_t, 64> places{};
+  std::array<uint8_t, 64 + kJpegEndOfBlock> places{};
   for (size_t k = 0; k < 64; ++k)
     places[k] = static_cast<uint8_t>(kJpegZigzag[k] / 8 * kJpegGroup * 8 + kJpegZigzag[k] % 8);
   return places;
@@ -65,18 +66,29 @@ static_assert(kJpegMcuBytes > kJpegMaxBlocksPerMcu * 64 * (16 + kJpegMaxDcBits) 
 int decode_jpeg_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin, int end,
                      const uint8_t* limit);
 
-// MCUs [next, end) of a row, while decode_two_jpeg_rows() decodes them. All blocks are wanted, or
-// decoded and dropped; none is `dc_only`.
-struct JpegRowPart {
+// MCUs [mcu, end) of a row, while they are decoded in turn with those of another lane. No block is
+// `dc_only`.
+struct JpegLane {
   JpegBits* bits = nullptr;
   std::span<const JpegMcuBlock> blocks;
-  int next = 0, end = 0;
-  const uint8_t* limit = nullptr;
+  int mcu = 0, end = 0;
+  const uint8_t* limit = nullptr;  // no MCU begins after it
+  bool skips = false;              // no block is wanted; else those that are not are dropped
+  // Where decoding stopped, if that was within an MCU: its block, the position in it, and its DC.
+  bool inside = false;
+  size_t block = 0;
+  unsigned position = 0;
+  int dc = 0;
+
+  // Whether nothing is left to decode before the limit.
+  bool is_done() const { return !inside && (mcu >= end || bits->next > limit); }
 };
-// Decodes MCUs of both parts in turn, a symbol of each, which takes less time than one after the
-// other: the symbols of one do not wait for those of the other. Ends when one of the parts has
-// reached its end or its limit, after an MCU of the other one. Returns false if a code is invalid.
-bool decode_two_jpeg_rows(JpegRowPart& a, JpegRowPart& b);
+// Decodes both lanes in turn, a symbol of each, until one of them is done. This takes less time
+// than one after the other, because the symbols of one do not wait for those of the other. Neither
+// is done before. Returns false if a code is invalid.
+bool decode_jpeg_lanes(JpegLane& a, JpegLane& b);
+// Decodes the rest of the MCU in which a lane stopped. Returns false if a code is invalid.
+bool finish_jpeg_mcu(JpegLane& lane);
 
 // Coefficients as they are sent to a GPU: the DC of each block, then a unit for each nonzero
 // coefficient. The low 6 bits of a unit are the coefficient's place in natural order, the others a

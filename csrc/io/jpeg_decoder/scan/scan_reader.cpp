@@ -59,61 +59,88 @@ void ScanReader::note() {
   std::copy(predictors_.begin(), predictors_.end(), point.dc.begin());
 }
 
-// Reads the codes of the current row of MCUs, up to column `end`.
-bool ScanReader::read_columns(int end) {
-  begin_row(row_);
-  const bool restarts = header_.restart_interval > 0;
-  while (column_ < end) {
-    if (restarts && to_restart_ == 0 && !restart()) return false;
-    if (!source_.prepare()) return false;
-    int stop = restarts ? std::min(end, column_ + to_restart_) : end;
-    if (seek_) stop = std::min(stop, (column_ / SeekGrid::kColumns + 1) * SeekGrid::kColumns);
-    const int next = read_mcus(column_, stop);
-    if (next < 0) return false;
-    to_restart_ -= restarts ? next - column_ : 0;
-    column_ = next;
-    if (!seek_) continue;
-    if (!source_.prepare()) return false;
-    note();
+void ScanReader::start_row(int mcu_row, int first, int last) {
+  last_row_ = mcu_row;
+  end_in_last_row_ = grid_.mcus_per_row;
+  if (seek_) {
+    const size_t point = std::min(grid_.before(mcu_row, first), seek_->known - 1);
+    if (point > grid_.before(row_, column_) && !go_to(point)) broken_ = true;
+    // The rest of the scan was valid when the points were made, so it is not read again.
+    if (is_known(mcu_row)) end_in_last_row_ = last + 1;
   }
-  // Checks that all these bits exist before they become pixels.
-  return source_.prepare();
+  begin_row(row_);
+}
+
+bool ScanReader::has_part() {
+  while (!broken_) {
+    if (column_ < end()) {
+      const bool restarts = header_.restart_interval > 0 && to_restart_ == 0;
+      broken_ = (restarts && !restart()) || !source_.prepare();
+      return !broken_;
+    }
+    // Checks that all these bits exist before they become pixels.
+    broken_ = !source_.prepare();
+    if (broken_ || row_ == last_row_) return false;
+    column_ = 0;
+    begin_row(++row_);
+  }
+  return false;
+}
+
+int ScanReader::part_end() const {
+  int stop = end();
+  if (header_.restart_interval > 0) stop = std::min(stop, column_ + to_restart_);
+  if (seek_) stop = std::min(stop, (column_ / SeekGrid::kColumns + 1) * SeekGrid::kColumns);
+  return stop;
+}
+
+void ScanReader::read(int next) {
+  if (header_.restart_interval > 0) to_restart_ -= next - column_;
+  column_ = next;
+  if (!seek_) return;
+  broken_ = !source_.prepare();
+  if (!broken_) note();
 }
 
 bool ScanReader::read_row(int mcu_row, int first, int last) {
-  int end = grid_.mcus_per_row;
-  if (seek_) {
-    const size_t point = std::min(grid_.before(mcu_row, first), seek_->known - 1);
-    if (point > grid_.before(row_, column_) && !go_to(point)) return false;
-    // The rest of the scan was valid when the points were made, so it is not read again.
-    if (is_known(mcu_row)) end = last + 1;
+  start_row(mcu_row, first, last);
+  return read_parts();
+}
+
+bool ScanReader::read_parts() {
+  while (has_part()) {
+    const int next = read_mcus(column_, part_end());
+    if (next < 0) return false;
+    read(next);
   }
-  for (;;) {
-    if (!read_columns(row_ == mcu_row ? end : grid_.mcus_per_row)) return false;
-    if (row_ == mcu_row) return true;
-    ++row_;
-    column_ = 0;
-  }
+  return !broken_;
+}
+
+IndexedPoints::IndexedPoints(Bytes bytes, const Header& header, bool useful, Index* index,
+                             ScratchMemory& scratch) {
+  if (!index || !useful || header.scan.size() > kMaxSeekableScan) return;
+  index_ = index;
+  const size_t room = SeekGrid(header).size();
+  seek_.points = {static_cast<SeekPoint*>(scratch.allocate(room * sizeof(SeekPoint))), room};
+  key_ = Index::key(bytes);
+  index->find(key_, seek_);
+  found_ = seek_.known;
+  if (found_ == 0) seek_.points[seek_.known++] = {};
+}
+
+void IndexedPoints::store() {
+  if (index_ && seek_.known > std::max<size_t>(found_, 1)) index_->store(key_, seek_);
 }
 
 bool read_with_index(Bytes bytes, const Header& header, bool useful, Index* index,
                      ScratchMemory& scratch, const std::function<bool(SeekPoints*)>& read) {
-  if (index && useful && header.scan.size() <= kMaxSeekableScan) {
-    const size_t room = SeekGrid(header).size();
-    auto* points = static_cast<SeekPoint*>(scratch.allocate(room * sizeof(SeekPoint)));
-    SeekPoints seek{.points = {points, room}};
-    const uint64_t key = Index::key(bytes);
-    index->find(key, seek);
-    const size_t found = seek.known;
-    if (found == 0) seek.points[seek.known++] = {};
-    if (read(&seek)) {
-      if (seek.known > std::max<size_t>(found, 1)) index->store(key, seek);
-      return true;
-    }
-    // The points or the file are invalid; reading without points tells which.
-    if (found == 0) return false;
+  IndexedPoints points(bytes, header, useful, index, scratch);
+  if (read(points.points())) {
+    points.store();
+    return true;
   }
-  return read(nullptr);
+  // The points or the file are invalid; reading without points tells which.
+  return points.found() && read(nullptr);
 }
 
 }  // namespace torchdali::io::jpeg
