@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "core/sample_context.h"
 #include "core/schema.h"
@@ -25,6 +26,15 @@ struct BatchTraits {
   bool to_host = false;        // as on_device, with outputs on the host
 };
 
+// Work on a sample that Operator::begin_two() has begun.
+struct BegunSample {
+  BegunSample() = default;
+  BegunSample(const BegunSample&) = delete;
+  BegunSample& operator=(const BegunSample&) = delete;
+  virtual ~BegunSample() = default;
+};
+using BegunPair = std::pair<std::unique_ptr<BegunSample>, std::unique_ptr<BegunSample>>;
+
 // An operator is constructed from a `const OpSpec&` when the pipeline is built and does everything
 // there that can be done before the first batch. run() is called for different samples from many
 // threads at once and changes nothing in *this. It makes each output once.
@@ -35,6 +45,12 @@ class Operator {
   Operator& operator=(const Operator&) = delete;
   virtual ~Operator() = default;
   virtual void run(SampleContext& ctx) const = 0;
+  // Whether two samples at a time may take less time on one thread. Constant.
+  virtual bool takes_two() const { return false; }
+  // Does the part of two samples that is faster together. What is null is left to run(), and what
+  // is not, to end(). Raises nothing: run() and end() raise the errors.
+  virtual BegunPair begin_two(SampleContext& /*a*/, SampleContext& /*b*/) const { return {}; }
+  virtual void end(SampleContext& /*ctx*/, BegunSample& /*begun*/) const {}
   // If it has a value, prepare_batch() is called once for each batch, when the inputs of all
   // samples are complete, before any run(). Constant from construction on.
   virtual std::optional<BatchTraits> batch_traits() const { return std::nullopt; }

@@ -194,6 +194,55 @@ class OrderedJob : public CountingJob {
   std::vector<int> order_;
 };
 
+// Takes two tasks at a time.
+class PairingJob : public OrderedJob {
+ public:
+  PairingJob(int id, std::vector<int> order, int threads)
+      : OrderedJob(id, std::move(order)), expected_(static_cast<size_t>(threads)) {}
+  bool takes_two(int /*stage*/) const override { return true; }
+  void begin_two(int /*stage*/, int first, int second, int worker) override {
+    EXPECT(runs(0, first) == 0 && runs(0, second) == 0);
+    expected_[static_cast<size_t>(worker)] = {second, first};
+    ++pairs;
+  }
+  void run(int stage, int task, int worker) override {
+    auto& expected = expected_[static_cast<size_t>(worker)];
+    if (!expected.empty()) {
+      EXPECT(task == expected.back());
+      expected.pop_back();
+    }
+    OrderedJob::run(stage, task, worker);
+  }
+  std::atomic<int> pairs = 0;
+
+ private:
+  std::vector<std::vector<int>> expected_;  // per worker: tasks that were begun, the next one last
+};
+
+void two_tasks_are_begun_together_and_then_run() {
+  for (int threads : {1, 2, 5})
+    for (int round = 0; round < 20; ++round) {
+      Scheduler s(threads, {{}});
+      std::vector<int> order(40 + round);
+      for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(order.size() - 1 - i);
+      const auto job = std::make_shared<PairingJob>(0, order, threads);
+      const auto bad = std::make_shared<PairingJob>(1, order, threads);
+      bad->before = [](int, int task) {
+        if (task == 12) throw std::runtime_error("12");
+      };
+      s.submit(job);
+      s.submit(bad);
+      EXPECT(std::static_pointer_cast<CountingJob>(take(s))->all_ran_once());
+      EXPECT(job->pairs >= 10);
+      try {
+        take(s);
+        EXPECT(false);
+      } catch (const std::runtime_error& e) {
+        EXPECT(std::string(e.what()) == "12");
+      }
+    }
+}
+
 void tasks_begin_in_the_order_of_the_job() {
   Scheduler s(1, {{}});
   std::vector<int> order(50);
@@ -323,6 +372,7 @@ int main() {
   ordered_stages_are_passed_together();
   the_lowest_failing_task_is_reported_and_later_jobs_go_on();
   tasks_begin_in_the_order_of_the_job();
+  two_tasks_are_begun_together_and_then_run();
   the_lowest_failing_task_is_reported_in_any_order();
   what_workers_and_the_consumer_do_adds_up();
   wait_gives_up_after_its_timeout();

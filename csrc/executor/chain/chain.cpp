@@ -84,38 +84,52 @@ void reduce(FusedMembers& s) {
   s.window = window;
 }
 
-void run_fused(ChainSample& sample, FusedMembers& s, size_t at) {
+// The image that fused members begin with: the part of it that is in memory, and where it is.
+struct SourceImage {
+  ImagePart stored, window;  // in the input of the resampler, and in the image
+  Pixels pixels;
+  ChainBlocks::Block* block = nullptr;  // for what is decoded; null if it is decoded in place
+};
+
+// Only pixels that are used are decoded. Images in memory are read in place.
+SourceImage place_source(ChainSample& sample, FusedMembers& s) {
   reduce(s);
-  const size_t last = s.end - 1;
-  // Only pixels that are used are decoded. Images in memory are read in place.
   const SampleView& input = s.source != nullptr ? s.source->image() : sample.value();
   const int64_t channels = input.shape[2], size = itemsize(input.dtype);
-  ImagePart stored = s.resampling != nullptr && s.source != nullptr
-                         ? s.resampling->source()
-                         : ImagePart{.rows = {.extent = s.window.rows.extent},
-                                     .columns = {.extent = s.window.columns.extent}};
-  ImagePart window = s.window.of(stored);
-  window.columns.mirror = false;  // a member mirrors
-  Pixels pixels;
-  ChainBlocks::Block* decoded = nullptr;
-  const bool straight = s.resampling == nullptr && s.pixelwise.empty() && !s.normalized;
+  SourceImage p;
+  p.stored = s.resampling != nullptr && s.source != nullptr
+                 ? s.resampling->source()
+                 : ImagePart{.rows = {.extent = s.window.rows.extent},
+                             .columns = {.extent = s.window.columns.extent}};
+  p.window = s.window.of(p.stored);
+  p.window.columns.mirror = false;  // a member mirrors
   if (s.source == nullptr) {
-    pixels.row_stride = input.shape[1] * channels;
-    pixels.data = input.as<const std::byte>() +
-                  (window.rows.begin * pixels.row_stride + window.columns.begin * channels) * size;
-  } else {
-    pixels.row_stride = window.columns.extent * channels;
-    if (!straight && !window.empty()) {
-      decoded = sample.blocks().acquire(window.rows.extent * pixels.row_stride * size);
-      pixels.data = decoded->memory.data();
-      sample.with_errors_of(
-          at, [&] { s.source->make(sample.context(at).ctx, window, decoded->memory.data()); });
-      sample.context(at).end();  // others reuse its scratch memory, which is in the cache
-    }
+    p.pixels.row_stride = input.shape[1] * channels;
+    p.pixels.data =
+        input.as<const std::byte>() +
+        (p.window.rows.begin * p.pixels.row_stride + p.window.columns.begin * channels) * size;
+    return p;
+  }
+  p.pixels.row_stride = p.window.columns.extent * channels;
+  if (s.only_decodes() || p.window.empty()) return p;
+  p.block = sample.blocks().acquire(p.window.rows.extent * p.pixels.row_stride * size);
+  p.pixels.data = p.block->memory.data();
+  return p;
+}
+
+void run_fused(ChainSample& sample, FusedMembers& s, const SourceImage& from, size_t at) {
+  const size_t last = s.end - 1;
+  const Pixels& pixels = from.pixels;
+  if (from.block != nullptr) {
+    sample.with_errors_of(at, [&] {
+      s.source->make(sample.context(at).ctx, from.window, from.block->memory.data());
+    });
+    sample.context(at).end();  // others reuse its scratch memory, which is in the cache
   }
   if (s.resampling != nullptr)
     sample.with_errors_of(s.resampler, [&] {
-      s.resampling->start(sample.context(s.resampler).ctx, pixels.data, stored, pixels.row_stride);
+      s.resampling->start(sample.context(s.resampler).ctx, pixels.data, from.stored,
+                          pixels.row_stride);
     });
 
   std::unique_ptr<ImageRowSink> sink;
@@ -126,9 +140,10 @@ void run_fused(ChainSample& sample, FusedMembers& s, size_t at) {
   });
   const SampleView out = sample.made(last);
   const bool empty = s.image.volume() == 0;
-  if (straight) {
+  if (s.only_decodes()) {
     if (!empty)
-      sample.with_errors_of(at, [&] { s.source->make(sample.context(at).ctx, window, out.data); });
+      sample.with_errors_of(at,
+                            [&] { s.source->make(sample.context(at).ctx, from.window, out.data); });
   } else if (s.pixelwise.empty() && s.resampling != nullptr && sink == nullptr) {
     s.resampling->make_rows(0, s.image.shape[0], out.data);
   } else if (s.pixelwise.empty() && s.resampling == nullptr) {
@@ -137,7 +152,7 @@ void run_fused(ChainSample& sample, FusedMembers& s, size_t at) {
     run_bands(sample, s, pixels, sink.get(), out);
   }
   for (size_t k = at; k < s.end; ++k) sample.context(k).end();
-  if (decoded != nullptr) decoded->used = false;
+  if (from.block != nullptr) from.block->used = false;
   sample.made(last) = out;
   sample.advance(last);
 }
@@ -151,10 +166,48 @@ class Chain final : public Operator {
   }
   void run(SampleContext& ctx) const override {
     ChainSample sample(members_, static_cast<size_t>(num_values_), ctx);
-    for (size_t at = 0; at < members_.size();) {
+    run_from(sample, 0);
+  }
+  bool takes_two() const override { return members_[0].makes != nullptr; }
+  BegunPair begin_two(SampleContext& a, SampleContext& b) const override {
+    auto first = begin(a), second = begin(b);
+    if (first && second) decode_together(first->decode, second->decode);
+    return {std::move(first), std::move(second)};
+  }
+  void end(SampleContext& /*ctx*/, BegunSample& begun) const override {
+    auto& image = static_cast<Begun&>(begun);
+    run_fused(image.sample, image.fused, image.source, 0);
+    run_from(image.sample, image.fused.end);
+  }
+
+ private:
+  // A sample whose first members are fused, and begin with decoding.
+  struct Begun final : BegunSample {
+    Begun(const std::vector<CpuMember>& members, size_t num_values, SampleContext& ctx)
+        : sample(members, num_values, ctx), fused(fuse_members(sample, 0)) {}
+    ChainSample sample;
+    FusedMembers fused;
+    SourceImage source;
+    PairableDecode* decode = nullptr;
+  };
+  std::unique_ptr<Begun> begin(SampleContext& ctx) const {
+    try {
+      auto begun = std::make_unique<Begun>(members_, static_cast<size_t>(num_values_), ctx);
+      if (!begun->fused.is_worthwhile(0) || begun->fused.source == nullptr) return nullptr;
+      begun->source = place_source(begun->sample, begun->fused);
+      if (const ChainBlocks::Block* block = begun->source.block)
+        begun->decode = begun->fused.source->prepare(begun->sample.context(0).ctx,
+                                                     begun->source.window, block->memory.data());
+      return begun;
+    } catch (const Error&) {
+      return nullptr;
+    }
+  }
+  void run_from(ChainSample& sample, size_t at) const {
+    while (at < members_.size()) {
       FusedMembers fused = fuse_members(sample, at);
       if (fused.is_worthwhile(at)) {
-        run_fused(sample, fused, at);
+        run_fused(sample, fused, place_source(sample, fused), at);
         at = fused.end;
       } else {
         sample.run_alone(at++);
@@ -162,7 +215,6 @@ class Chain final : public Operator {
     }
   }
 
- private:
   std::vector<CpuMember> members_;
   int num_values_ = 0;
 };

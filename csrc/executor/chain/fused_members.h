@@ -23,6 +23,10 @@ struct FusedMembers {
   bool normalized = false;
   bool mirror = false;  // the normalizer mirrors
 
+  // Whether the result is a part of the decoded image as it is.
+  bool only_decodes() const {
+    return source != nullptr && resampling == nullptr && pixelwise.empty() && !normalized;
+  }
   // Whether running them as one saves anything.
   bool is_worthwhile(size_t begin) const {
     return end - begin > 1 &&

@@ -115,6 +115,8 @@ void add_stages(ExecutionPlan& plan) {
       for (int slot : used) keep(slot);
     }
     if (runs) {
+      if (sample_stage.takes_two < 0 && step.op->takes_two())
+        sample_stage.takes_two = static_cast<int>(sample_stage.steps.size());
       sample_stage.steps.push_back(static_cast<int>(n));
       for (int slot : used) {
         const auto s = static_cast<size_t>(slot);

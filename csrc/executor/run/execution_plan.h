@@ -38,6 +38,7 @@ struct Step {
 struct SampleStage {
   std::vector<int> steps;
   std::vector<int> loads;  // slots whose values come from earlier stages
+  int takes_two = -1;      // the first of `steps` whose operator does; -1: none
 };
 
 struct BatchStage {

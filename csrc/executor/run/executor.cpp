@@ -38,7 +38,7 @@ ExecutionPlan prepare(Graph graph, const ExecutorOptions& options) {
 
 class Executor::Iteration final : public Job, public IterationData {
  public:
-  explicit Iteration(Executor& executor) : executor_(executor) {}
+  explicit Iteration(Executor& executor) : executor_(executor) { id = executor.made_++; }
   void cancel() override { cancelled = true; }
   // Sample stages and batch stages alternate.
   int num_tasks(int stage) const override {
@@ -46,6 +46,13 @@ class Executor::Iteration final : public Job, public IterationData {
     const auto index = static_cast<size_t>(stage / 2);
     if (stage % 2 == 0) return plan.sample_stages[index].steps.empty() ? 0 : batch_size;
     return batch_size == 0 ? 0 : 1;
+  }
+  bool takes_two(int stage) const override {
+    return stage % 2 == 0 && executor_.plan_.sample_stages[stage / 2].takes_two >= 0;
+  }
+  void begin_two(int stage, int first, int second, int worker) override {
+    const InterruptionScope scope(cancelled);
+    executor_.runners_[worker]->begin_two(*this, stage / 2, first, second);
   }
   std::span<const int> order(int stage) const override {
     if (stage % 2 == 0) return largest_first_;
@@ -61,11 +68,10 @@ class Executor::Iteration final : public Job, public IterationData {
   }
   void run(int stage, int task, int worker) override {
     const InterruptionScope scope(cancelled);
-    const ExecutionPlan& plan = executor_.plan_;
     if (stage % 2 == 0) executor_.runners_[worker]->run(*this, stage / 2, task);
     else
-      run_batch_stage(plan, *this, stage / 2, executor_.options_.device.get(), executor_.meters_,
-                      worker);
+      run_batch_stage(executor_.plan_, *this, stage / 2, executor_.options_.device.get(),
+                      executor_.meters_, worker);
   }
 
  private:
@@ -257,8 +263,11 @@ std::shared_ptr<const IterationData> Executor::run(std::vector<FedBatch> fed, in
     return nullptr;
   }
   for (int stage = 0; stage < stages_->size(); ++stage)
-    for (int task = 0, tasks = iteration->num_tasks(stage); task < tasks; ++task)
+    for (int task = 0, tasks = iteration->num_tasks(stage); task < tasks; ++task) {
+      if (iteration->takes_two(stage) && task % 2 == 0 && task + 1 < tasks)
+        iteration->begin_two(stage, task, task + 1, 0);
       iteration->run(stage, task, 0);
+    }
   for (const auto& batch : iteration->batches)
     if (batch != nullptr) batch->finish();
   return iteration;

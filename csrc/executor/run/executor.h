@@ -174,6 +174,7 @@ class Executor {
   std::deque<std::shared_ptr<const IterationData>> in_flight_;  // oldest first
   std::shared_ptr<Iteration> held_;  // the oldest in flight, if wait() has returned it
   std::atomic<bool> holds_ = false;
+  int64_t made_ = 0;  // iterations, also those that were not scheduled
   uint64_t next_sample_id_ = 0;
   int64_t scheduled_ = 0;
   std::atomic<int64_t> begun_ = 0;

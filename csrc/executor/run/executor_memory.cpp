@@ -32,7 +32,7 @@ std::vector<OperatorMemory> Executor::memory_statistics() const {
     for (int slot : step.outputs) {
       OutputMemory& memory = of_node.outputs.emplace_back(memory_[slot]);
       for (const auto& runner : runners_) {  // 0 for values in a batch
-        memory.reserved += runner->largest_block(slot);
+        memory.reserved += runner->reserved(slot);
         memory.max_reserved = std::max(memory.max_reserved, runner->largest_block(slot));
       }
     }

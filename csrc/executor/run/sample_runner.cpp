@@ -3,10 +3,25 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
+#include <utility>
 
 namespace torchdali {
 
+namespace {
+
+bool takes_two(const ExecutionPlan& plan) {
+  const auto& stages = plan.sample_stages;
+  return std::any_of(stages.begin(), stages.end(),
+                     [](const SampleStage& s) { return s.takes_two >= 0; });
+}
+
+}  // namespace
+
 SampleRunner::SampleRunner(const ExecutionPlan& plan, Meters& meters, int worker)
+    : SampleRunner(plan, meters, worker, takes_two(plan)) {}
+
+SampleRunner::SampleRunner(const ExecutionPlan& plan, Meters& meters, int worker, bool has_second)
     : plan_(plan),
       meters_(meters),
       meter_(*meters.workers[worker]),
@@ -15,31 +30,94 @@ SampleRunner::SampleRunner(const ExecutionPlan& plan, Meters& meters, int worker
       block_bytes_(plan.num_slots) {
   ctx_.values_ = values_.data();
   ctx_.memory_ = this;
+  if (has_second) second_.reset(new SampleRunner(plan, meters, worker, false));
 }
 
 void SampleRunner::run(IterationData& iteration, int stage_index, int sample) {
   if (iteration.bad.contains(sample)) return;
-  iteration_ = &iteration;
+  if (second_ && second_->has_begun(iteration, stage_index, sample)) {
+    second_->run(iteration, stage_index, sample);
+    return;
+  }
   try {
-    run_stage(stage_index, sample);
+    run_stage(iteration, stage_index, sample);
   } catch (const OperatorError& e) {
     if (e.on_error == OnError::kRaise) throw;
     iteration.bad.add(e);
   }
 }
 
-void SampleRunner::run_stage(int stage_index, int sample) {
+// Frees what a sample holds that was begun and will not be continued.
+void SampleRunner::forget() {
+  begun_ = {};
+  release_scratch();
+  for (int slot = 0; slot < plan_.num_slots; ++slot) release(slot);
+}
+
+void SampleRunner::begin_two(IterationData& iteration, int stage_index, int first, int second) {
+  // The events of a trace must not overlap on one thread.
+  if (trace::enabled() || iteration.bad.contains(first) || iteration.bad.contains(second)) return;
+  begin(iteration, stage_index, first);
+  second_->begin(iteration, stage_index, second);
+  Begun& other = second_->begun_;
+  if (!begun_.waits || !other.waits) return;
+  const int64_t start = now_ns();
+  std::tie(begun_.rest, other.rest) = step_->op->begin_two(ctx_, second_->ctx_);
+  begun_.shared_ns = other.shared_ns = (now_ns() - start) / 2;
+}
+
+// Runs the steps before the one that takes two, and enters that.
+void SampleRunner::begin(IterationData& iteration, int stage_index, int sample) {
+  if (begun_.sample >= 0) forget();
   const SampleStage& stage = plan_.sample_stages[stage_index];
-  IterationData& iteration = *iteration_;
+  enter(iteration, stage, sample);
+  begun_.iteration = iteration.id;
+  begun_.stage = stage_index;
+  begun_.sample = sample;
+  begun_.timed = meter_.stages[stage_index].next();
+  const auto steps = static_cast<size_t>(stage.takes_two);
+  const int64_t start = stamp_ns_ = now_ns();
+  try {
+    if (begun_.timed) run_steps<true>(stage, 0, steps);
+    else run_steps<false>(stage, 0, steps);
+    const Step& step = plan_.steps[stage.steps[steps]];
+    enter(step);
+    begun_.waits = guards_hold(step);
+  } catch (...) {
+    begun_.error = std::current_exception();
+  }
+  begun_.own_ns = now_ns() - start;
+}
+
+void SampleRunner::enter(IterationData& iteration, const SampleStage& stage, int sample) {
+  iteration_ = &iteration;
   ctx_.index_in_batch_ = sample;
   ctx_.batch_size_ = iteration.batch_size;
   ctx_.sample_id_ = iteration.sample_id(sample);
   ctx_.seeds_ = iteration.seeds;
   ctx_.source_batches_ = iteration.source_batches;
   for (const int slot : stage.loads) values_[slot] = iteration.kept[plan_.kept[slot]][sample];
+}
+
+void SampleRunner::run_stage(IterationData& iteration, int stage_index, int sample) {
+  const SampleStage& stage = plan_.sample_stages[stage_index];
   SampleStageMeter& meter = meter_.stages[stage_index];
+  const size_t steps = stage.steps.size();
+  if (has_begun(iteration, stage_index, sample)) {
+    const Begun begun = std::exchange(begun_, {});
+    if (begun.error) std::rethrow_exception(begun.error);
+    const auto from = static_cast<size_t>(stage.takes_two);
+    stamp_ns_ = now_ns() - begun.shared_ns;
+    const int64_t start = stamp_ns_ - begun.own_ns;
+    if (begun.timed) run_steps<true>(stage, from, steps, begun.rest.get());
+    else run_steps<false>(stage, from, steps, begun.rest.get());
+    if (begun.timed) meter.was_timed(stamp_ns_ - start, steps + 1);
+    return;
+  }
+  if (begun_.sample >= 0) forget();
+  enter(iteration, stage, sample);
   if (meter.next() || trace::enabled()) run_timed(stage, meter);
-  else run_steps<false>(stage);
+  else run_steps<false>(stage, 0, steps);
 }
 
 void SampleRunner::run_timed(const SampleStage& stage, SampleStageMeter& meter) {
@@ -60,7 +138,7 @@ void SampleRunner::run_timed(const SampleStage& stage, SampleStageMeter& meter) 
                ctx_.source_name());
   };
   try {
-    run_steps<true>(stage);
+    run_steps<true>(stage, 0, stage.steps.size());
   } catch (...) {
     trace_sample();
     throw;
@@ -102,24 +180,29 @@ OperatorError SampleRunner::fail(const Error& cause, const SampleStage& stage) {
   return error;
 }
 
+void SampleRunner::enter(const Step& step) {
+  step_ = &step;
+  ctx_.inputs_ = step.inputs;
+  ctx_.arguments_ = step.arguments;
+  ctx_.outputs_ = step.outputs;
+  ctx_.seed_ = step.seed;
+  ctx_.sources_ = step.sources;
+  ctx_.state_ = iteration_->states.empty() ? nullptr : iteration_->states[step.node].get();
+}
+
 template <bool kTimed>
-void SampleRunner::run_steps(const SampleStage& stage) {
+void SampleRunner::run_steps(const SampleStage& stage, size_t from, size_t to, BegunSample* begun) {
   IterationData& iteration = *iteration_;
   const bool traced = kTimed && trace::enabled();
   with_errors_as([&](const Error& cause) { return fail(cause, stage); },
                  [&] {
-                   for (const int index : stage.steps) {
+                   for (size_t i = from; i < to; ++i) {
+                     const int index = stage.steps[i];
                      const Step& step = plan_.steps[index];
-                     step_ = &step;
-                     ctx_.inputs_ = step.inputs;
-                     ctx_.arguments_ = step.arguments;
-                     ctx_.outputs_ = step.outputs;
-                     ctx_.seed_ = step.seed;
-                     ctx_.sources_ = step.sources;
-                     ctx_.state_ =
-                         iteration.states.empty() ? nullptr : iteration.states[step.node].get();
+                     enter(step);
                      if (guards_hold(step)) {
-                       step.op->run(ctx_);
+                       if (begun != nullptr && i == from) step.op->end(ctx_, *begun);
+                       else step.op->run(ctx_);
                        if (!plan_.kept_in.empty()) keep(step);
                        if (!iteration.memory.empty()) record_memory(step);
                        if constexpr (kTimed) note_step(index, traced);

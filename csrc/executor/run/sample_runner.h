@@ -2,7 +2,9 @@
 // SampleRunner: takes one sample through the steps of a sample stage on one worker.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <vector>
 
@@ -22,6 +24,7 @@ class Event;  // gpu/stream.h
 
 // The data of one iteration.
 struct IterationData {
+  int64_t id = 0;      // no other iteration of the executor has it
   int64_t number = 0;  // 0 for the first iteration that was scheduled
   int64_t turn = 0;    // the same, counting also those that failed before they were scheduled
   int batch_size = 0;
@@ -62,16 +65,45 @@ class SampleRunner final : private SampleMemory {
   // Runs a sample stage for one sample, unless the sample is bad. An OperatorError is thrown, or
   // makes the sample a bad one.
   void run(IterationData& iteration, int stage, int sample);
-  // The largest block of this worker that held value `slot`; 0 without memory statistics. Any
-  // thread.
+  // Begins two samples of a stage that takes two, up to the operator that does. run() continues
+  // them; a sample for which it is not called is forgotten. Raises nothing.
+  void begin_two(IterationData& iteration, int stage, int first, int second);
+  // The memory, and the largest block, of this worker that held value `slot`; 0 without memory
+  // statistics. Any thread.
+  int64_t reserved(int slot) const {
+    const int64_t own = block_bytes_[slot].load(std::memory_order_relaxed);
+    return own + (second_ ? second_->reserved(slot) : 0);
+  }
   int64_t largest_block(int slot) const {
-    return block_bytes_[slot].load(std::memory_order_relaxed);
+    const int64_t own = block_bytes_[slot].load(std::memory_order_relaxed);
+    return std::max(own, second_ ? second_->largest_block(slot) : 0);
   }
 
  private:
-  void run_stage(int stage_index, int sample);
+  // A sample that was begun: the steps before the one that takes two ran, or raised `error`.
+  struct Begun {
+    int64_t iteration = 0;  // its ID
+    int stage = 0, sample = -1;
+    bool waits = false;  // for the step that takes two
+    bool timed = false;
+    int64_t own_ns = 0, shared_ns = 0;  // before that step, and half of the time of begin_two()
+    std::exception_ptr error;
+    std::unique_ptr<BegunSample> rest;  // of that step; null if it was not begun
+  };
+
+  SampleRunner(const ExecutionPlan& plan, Meters& meters, int worker, bool has_second);
+  void begin(IterationData& iteration, int stage_index, int sample);
+  bool has_begun(const IterationData& iteration, int stage, int sample) const {
+    return begun_.sample == sample && begun_.stage == stage && begun_.iteration == iteration.id;
+  }
+  void forget();
+  // Sets the sample and loads its values.
+  void enter(IterationData& iteration, const SampleStage& stage, int sample);
+  void enter(const Step& step);
+  void run_stage(IterationData& iteration, int stage_index, int sample);
+  // Steps [from, to) of a stage. The first of them continues `begun`, if there is one.
   template <bool kTimed>
-  void run_steps(const SampleStage& stage);
+  void run_steps(const SampleStage& stage, size_t from, size_t to, BegunSample* begun = nullptr);
   void run_timed(const SampleStage& stage, SampleStageMeter& meter);
   // Converts an error of the current step, and frees the memory of the sample.
   OperatorError fail(const Error& cause, const SampleStage& stage);
@@ -99,6 +131,8 @@ class SampleRunner final : private SampleMemory {
   SampleContext ctx_;
   const Step* step_ = nullptr;
   IterationData* iteration_ = nullptr;
+  Begun begun_;                           // its sample is -1 if none was begun
+  std::unique_ptr<SampleRunner> second_;  // of the second of two; null if no stage takes two
 };
 
 }  // namespace torchdali

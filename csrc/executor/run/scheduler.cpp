@@ -222,7 +222,11 @@ bool Scheduler::admitted(const Entry& e) const {
 int Scheduler::claim_size(const Entry& e) const {
   const double ns = e.stages->task_ns_[e.stage];
   const int left = e.num_tasks - e.next_task;
-  return ns <= 0 ? 1 : static_cast<int>(std::clamp(kClaimNs / ns, 1.0, static_cast<double>(left)));
+  // At the end of a stage, another worker may take the second task sooner.
+  const int least = e.takes_two && left >= 2 * num_threads() ? std::min(left, 2) : 1;
+  if (ns <= 0) return least;
+  return static_cast<int>(
+      std::clamp(kClaimNs / ns, static_cast<double>(least), static_cast<double>(left)));
 }
 
 bool Scheduler::can_use_another_worker() { return idle_ > 0 && find_work() != nullptr; }
@@ -242,6 +246,7 @@ void Scheduler::advance(Entry& e, int64_t now, Wakeups& wakeups) {
     } else {
       e.next_task = 0;
       e.num_tasks = e.job->num_tasks(e.stage);
+      e.takes_two = e.job->takes_two(e.stage);
       e.order = e.job->order(e.stage);
     }
   }
@@ -267,12 +272,16 @@ int64_t Scheduler::sleep(std::unique_lock<std::mutex>& lock, WorkerTimes& times,
 // so the lowest failing task is always found.
 void Scheduler::run(Claim& claim, int worker) {
   Entry& e = *claim.entry;
-  for (int i = claim.begin; i < claim.begin + claim.count; ++i) {
-    const int task = e.order.empty() ? i : e.order[static_cast<size_t>(i)];
+  const auto task_at = [&](int i) { return e.order.empty() ? i : e.order[static_cast<size_t>(i)]; };
+  const int end = claim.begin + claim.count;
+  for (int i = claim.begin; i < end; ++i) {
+    const int task = task_at(i);
     if (task > std::min(claim.failed, e.first_failed.load(std::memory_order_relaxed))) {
       ++claim.skipped;
       continue;
     }
+    if (e.takes_two && (i - claim.begin) % 2 == 0 && i + 1 < end)
+      e.job->begin_two(claim.stage, task, task_at(i + 1), worker);
     try {
       e.job->run(claim.stage, task, worker);
     } catch (...) {

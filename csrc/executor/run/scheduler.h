@@ -29,6 +29,11 @@ class Job {
   virtual std::span<const int> order(int /*stage*/) const { return {}; }
   // Called on worker threads; tasks of one stage run concurrently. An exception fails the job.
   virtual void run(int stage, int task, int worker) = 0;
+  // Whether a worker gains from claiming two tasks at once.
+  virtual bool takes_two(int /*stage*/) const { return false; }
+  // Called before run() of two tasks that the worker has claimed; either may be skipped then.
+  // Raises nothing.
+  virtual void begin_two(int /*stage*/, int /*first*/, int /*second*/, int /*worker*/) {}
   // The results are no longer wanted: long tasks may end early. Any thread, while tasks run.
   virtual void cancel() {}
 };
@@ -99,6 +104,7 @@ class Scheduler {
     uint32_t owner;
     int stage = -1;
     int num_tasks = 0;
+    bool takes_two = false;
     int next_task = 0;  // tasks are claimed in order
     std::span<const int> order;
     int running = 0;  // claims of workers

@@ -26,24 +26,34 @@ class EncodedImage final : public ImageSource {
     image_.shape = decoder_.shape(io::scaled_info(info_, scale_), {});
     return scale_;
   }
+  PairableDecode* prepare(SampleContext& ctx, const ImagePart& window, void* out) override {
+    scratch_.emplace(ctx);
+    decode_ = decoder_.prepare(*scratch_, bytes_, info_, region_of(window), out, scale_);
+    return decode_.get();
+  }
   void make(SampleContext& ctx, const ImagePart& window, void* out) override {
-    const io::Region region{window.rows.begin, window.columns.begin, window.rows.extent,
-                            window.columns.extent};
-    decoder_.decode_into(ctx, bytes_, info_, region, out, scale_);
+    if (decode_ != nullptr && decode_->is_complete()) return;
+    decoder_.decode_into(ctx, bytes_, info_, region_of(window), out, scale_);
   }
 
  private:
+  static io::Region region_of(const ImagePart& window) {
+    return {window.rows.begin, window.columns.begin, window.rows.extent, window.columns.extent};
+  }
+
   const ImageDecoder& decoder_;
   const float scaled_margin_;
   io::Bytes bytes_;
   io::ImageInfo info_;
   int scale_ = 1;
+  std::optional<ContextScratch> scratch_;
+  std::unique_ptr<PairableDecode> decode_;
 };
 
-class DecodeImage final : public Operator, public MakesImage {
+class DecodeImage final : public DecodingOperator, public MakesImage {
  public:
   explicit DecodeImage(const OpSpec& spec)
-      : decoder_(spec), scaled_margin_(spec.get<float>("scaled_margin")) {
+      : DecodingOperator(spec), scaled_margin_(spec.get<float>("scaled_margin")) {
     TORCHDALI_CHECK(scaled_margin_ == 0 || (scaled_margin_ >= 1 && std::isfinite(scaled_margin_)),
                     "`scaled_margin` is ", scaled_margin_, ", expected 0 or a number from 1 on");
     TORCHDALI_CHECK(scaled_margin_ == 0 || spec.resampled, "`scaled_margin` is ", scaled_margin_,
@@ -51,16 +61,13 @@ class DecodeImage final : public Operator, public MakesImage {
                     "most crops and slices before it",
                     to_fix("resize right after the decoder, or leave out scaled_margin"));
   }
-  void run(SampleContext& ctx) const override {
-    const io::Bytes bytes = encoded_bytes(ctx.input(0));
-    decoder_.decode(ctx, bytes, decoder_.peek(bytes), std::nullopt);
-  }
   std::unique_ptr<ImageSource> open(SampleContext& ctx) const override {
-    return std::make_unique<EncodedImage>(decoder_, scaled_margin_, ctx.input(0));
+    return std::make_unique<EncodedImage>(decoder(), scaled_margin_, ctx.input(0));
   }
 
  private:
-  ImageDecoder decoder_;
+  std::optional<io::Region> region(SampleContext&, const Shape&) const override { return {}; }
+
   float scaled_margin_;
 };
 

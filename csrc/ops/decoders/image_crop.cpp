@@ -7,20 +7,17 @@
 namespace torchdali {
 namespace {
 
-class DecodeImageCrop final : public Operator {
+class DecodeImageCrop final : public DecodingOperator {
  public:
-  explicit DecodeImageCrop(const OpSpec& spec) : decoder_(spec), crop_(spec) {}
-  void run(SampleContext& ctx) const override {
-    const io::Bytes bytes = encoded_bytes(ctx.input(0));
-    const io::ImageInfo info = decoder_.peek(bytes);
-    const Shape size = decoder_.size(info);
-    const Window w = crop_(ctx, size, "HW");
-    w.check_inside(size);
-    decoder_.decode(ctx, bytes, info, io::Region{w.anchor[0], w.anchor[1], w.shape[0], w.shape[1]});
-  }
+  explicit DecodeImageCrop(const OpSpec& spec) : DecodingOperator(spec), crop_(spec) {}
 
  private:
-  ImageDecoder decoder_;
+  std::optional<io::Region> region(SampleContext& ctx, const Shape& size) const override {
+    const Window w = crop_(ctx, size, "HW");
+    w.check_inside(size);
+    return io::Region{w.anchor[0], w.anchor[1], w.shape[0], w.shape[1]};
+  }
+
   CropArgs crop_;
 };
 

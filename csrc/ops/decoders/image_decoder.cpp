@@ -14,15 +14,6 @@ constexpr int64_t kMaxPixels = int64_t{1} << 28;  // 16384 x 16384
 constexpr const char* kGpuOnly =
     "For decoding with nvJPEG (docs/design/gpu_jpeg.md); otherwise without effect.";
 
-class ContextScratch final : public io::ScratchMemory {
- public:
-  explicit ContextScratch(SampleContext& ctx) : ctx_(ctx) {}
-  void* allocate(size_t bytes) override { return ctx_.scratch<uint8_t>(bytes).data(); }
-
- private:
-  SampleContext& ctx_;
-};
-
 }  // namespace
 
 SchemaBuilder& add_image_decoder_args(SchemaBuilder& schema) {
@@ -155,6 +146,62 @@ void ImageDecoder::decode_into(SampleContext& ctx, io::Bytes bytes, const io::Im
   ContextScratch scratch(ctx);
   io::decode_image(bytes, info, options, out, extents[1] * extents[2] * itemsize(options.dtype),
                    scratch);
+}
+
+std::unique_ptr<PairableDecode> ImageDecoder::prepare(io::ScratchMemory& scratch, io::Bytes bytes,
+                                                      const io::ImageInfo& info,
+                                                      const std::optional<io::Region>& region,
+                                                      void* out, int scale) const {
+  io::DecodeOptions options = options_;
+  options.region = region;
+  options.scale = scale;
+  const Shape extents = shape(io::scaled_info(info, scale), region);
+  return io::prepare_decode(bytes, info, options, out,
+                            extents[1] * extents[2] * itemsize(options.dtype), scratch);
+}
+
+void DecodingOperator::run(SampleContext& ctx) const {
+  const io::Bytes bytes = encoded_bytes(ctx.input(0));
+  const io::ImageInfo info = decoder_.peek(bytes);
+  decoder_.decode(ctx, bytes, info, region(ctx, decoder_.size(info)));
+}
+
+struct DecodingOperator::Begun final : BegunSample {
+  explicit Begun(SampleContext& ctx) : scratch(ctx) {}
+  ContextScratch scratch;
+  io::Bytes bytes;
+  io::ImageInfo info;
+  std::optional<io::Region> region;
+  void* out = nullptr;
+  std::unique_ptr<PairableDecode> decode;
+};
+
+std::unique_ptr<DecodingOperator::Begun> DecodingOperator::begin(SampleContext& ctx) const {
+  try {
+    auto begun = std::make_unique<Begun>(ctx);
+    begun->bytes = encoded_bytes(ctx.input(0));
+    begun->info = decoder_.peek(begun->bytes);
+    begun->region = region(ctx, decoder_.size(begun->info));
+    const Shape shape = decoder_.shape(begun->info, begun->region);
+    begun->out = ctx.output(0, decoder_.dtype(), shape, "HWC").data;
+    begun->decode =
+        decoder_.prepare(begun->scratch, begun->bytes, begun->info, begun->region, begun->out);
+    return begun;
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+BegunPair DecodingOperator::begin_two(SampleContext& a, SampleContext& b) const {
+  auto first = begin(a), second = begin(b);
+  if (first && second) decode_together(first->decode.get(), second->decode.get());
+  return {std::move(first), std::move(second)};
+}
+
+void DecodingOperator::end(SampleContext& ctx, BegunSample& begun) const {
+  const auto& image = static_cast<const Begun&>(begun);
+  if (image.decode == nullptr || !image.decode->is_complete())
+    decoder_.decode_into(ctx, image.bytes, image.info, image.region, image.out);
 }
 
 }  // namespace torchdali

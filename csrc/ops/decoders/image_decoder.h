@@ -17,6 +17,16 @@ SchemaBuilder& add_image_decoder_args(SchemaBuilder& schema);
 // The bytes of an encoded image; raises if the input is not a 1-D tensor of uint8.
 io::Bytes encoded_bytes(const SampleView& input);
 
+// Scratch memory of the current sample.
+class ContextScratch final : public io::ScratchMemory {
+ public:
+  explicit ContextScratch(SampleContext& ctx) : ctx_(ctx) {}
+  void* allocate(size_t bytes) override { return ctx_.scratch<uint8_t>(bytes).data(); }
+
+ private:
+  SampleContext& ctx_;
+};
+
 // Immutable; any thread.
 class ImageDecoder {
  public:
@@ -34,6 +44,13 @@ class ImageDecoder {
   // Decodes into memory of the caller. `scale`: as in io::DecodeOptions.
   void decode_into(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
                    const std::optional<io::Region>& region, void* out, int scale = 1) const;
+  // The same together with another image: io::prepare_decode(). `scratch` has to stay, too.
+  std::unique_ptr<PairableDecode> prepare(io::ScratchMemory& scratch, io::Bytes bytes,
+                                          const io::ImageInfo& info,
+                                          const std::optional<io::Region>& region, void* out,
+                                          int scale = 1) const;
+  // Whether images are decoded here, and not on the GPU.
+  bool takes_two() const { return !for_device_; }
 
  private:
   void decode_for_device(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
@@ -42,6 +59,27 @@ class ImageDecoder {
   std::shared_ptr<io::jpeg::Index> index_;  // null without an index
   const int64_t max_pixels_;
   const bool for_device_, packs_, for_nvjpeg_;
+};
+
+// An operator that decodes an image or a region of it.
+class DecodingOperator : public Operator {
+ public:
+  explicit DecodingOperator(const OpSpec& spec) : decoder_(spec) {}
+  void run(SampleContext& ctx) const final;
+  bool takes_two() const override { return decoder_.takes_two(); }
+  BegunPair begin_two(SampleContext& a, SampleContext& b) const override;
+  void end(SampleContext& ctx, BegunSample& begun) const override;
+
+ protected:
+  const ImageDecoder& decoder() const { return decoder_; }
+
+ private:
+  struct Begun;
+  // nullopt: the whole image. `size`: ImageDecoder::size().
+  virtual std::optional<io::Region> region(SampleContext& ctx, const Shape& size) const = 0;
+  std::unique_ptr<Begun> begin(SampleContext& ctx) const;
+
+  ImageDecoder decoder_;
 };
 
 }  // namespace torchdali

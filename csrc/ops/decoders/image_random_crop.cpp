@@ -7,21 +7,18 @@
 namespace torchdali {
 namespace {
 
-class DecodeImageRandomCrop final : public Operator {
+class DecodeImageRandomCrop final : public DecodingOperator {
  public:
   explicit DecodeImageRandomCrop(const OpSpec& spec)
-      : decoder_(spec), windows_(make_random_crop_generator(spec)) {}
-  void run(SampleContext& ctx) const override {
-    const io::Bytes bytes = encoded_bytes(ctx.input(0));
-    const io::ImageInfo info = decoder_.peek(bytes);
-    const Shape size = decoder_.size(info);
-    RandomStream random = ctx.random();
-    const CropWindow w = windows_.generate(size[0], size[1], random);
-    decoder_.decode(ctx, bytes, info, io::Region{w.y, w.x, w.h, w.w});
-  }
+      : DecodingOperator(spec), windows_(make_random_crop_generator(spec)) {}
 
  private:
-  ImageDecoder decoder_;
+  std::optional<io::Region> region(SampleContext& ctx, const Shape& size) const override {
+    RandomStream random = ctx.random();
+    const CropWindow w = windows_.generate(size[0], size[1], random);
+    return io::Region{w.y, w.x, w.h, w.w};
+  }
+
   RandomCropGenerator windows_;
 };
 

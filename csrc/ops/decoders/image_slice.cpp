@@ -7,20 +7,18 @@
 namespace torchdali {
 namespace {
 
-class DecodeImageSlice final : public Operator {
+class DecodeImageSlice final : public DecodingOperator {
  public:
-  explicit DecodeImageSlice(const OpSpec& spec) : decoder_(spec), slice_(slice_spec(spec)) {}
-  void run(SampleContext& ctx) const override {
-    const io::Bytes bytes = encoded_bytes(ctx.input(0));
-    const io::ImageInfo info = decoder_.peek(bytes);
-    const Shape size = decoder_.size(info);
-    const Window w = slice_(ctx, size, "HW");
-    w.check_inside(size);
-    decoder_.decode(ctx, bytes, info, io::Region{w.anchor[0], w.anchor[1], w.shape[0], w.shape[1]});
-  }
+  explicit DecodeImageSlice(const OpSpec& spec)
+      : DecodingOperator(spec), slice_(slice_spec(spec)) {}
 
  private:
-  ImageDecoder decoder_;
+  std::optional<io::Region> region(SampleContext& ctx, const Shape& size) const override {
+    const Window w = slice_(ctx, size, "HW");
+    w.check_inside(size);
+    return io::Region{w.anchor[0], w.anchor[1], w.shape[0], w.shape[1]};
+  }
+
   SliceArgs slice_;
 };
 
