@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs libFuzzer over torchdali's JPEG decoder, with ASan and UBSan; needs clang.
 
-``--target packer`` fuzzes the hybrid decoder for GPUs instead, with emulated kernels. Each target
-has its own corpus and also starts from that of the other one.
+``--target packer`` fuzzes the hybrid decoder for GPUs instead, with emulated kernels, and
+``--target pairs`` two files decoded together. Each target has its own corpus and also starts from
+those of the others.
 
 The initial inputs are the committed ones and files from libjpeg's encoder. New inputs are stored in
 build/fuzz. Inputs that fail are stored as crash-*, and the exit status is then 1. ``--update``
@@ -51,6 +52,12 @@ TARGETS = {
         FOLDER / "jpeg_decoder_fuzz.cpp",
         FOLDER / "jpeg_corpus.bin",
         480_000,
+        ("csrc/io/jpeg_decoder", "csrc/kernels/jpeg/"),
+    ),
+    "pairs": Target(
+        FOLDER / "jpeg_pairs_fuzz.cpp",
+        FOLDER / "jpeg_pairs_corpus.bin",
+        120_000,
         ("csrc/io/jpeg_decoder", "csrc/kernels/jpeg/"),
     ),
     "packer": Target(

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replays what a fuzzer (tools/fuzz_jpeg.py) found to cover decoding two files together.
+// An argument names another packed corpus.
+// sources: tests/fuzz/jpeg_pairs_fuzz.cpp csrc/io/*.cpp csrc/io/formats/*.cpp csrc/io/jpeg_decoder/**/*.cpp
+// sources: csrc/kernels/jpeg/*.cpp csrc/core/cpu_features.cpp
+// sanitizers: address
+#include "replay_corpus.h"
+
+int main(int argc, char** argv) {
+  replay_corpus(argc > 1 ? argv[1] : "tests/fuzz/jpeg_pairs_corpus.bin");
+}
