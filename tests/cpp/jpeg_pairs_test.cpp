@@ -110,7 +110,7 @@ int compare(const Picture& a, const Picture& b) {
 
 int main(int argc, char** argv) {
   using namespace torchdali::io;  // NOLINT: a program of its own
-  const int pairs = argc > 1 ? std::atoi(argv[1]) : 300;
+  const int pairs = argc > 1 ? std::atoi(argv[1]) : 1000;
   Random random(5);
   const auto index = jpeg::Index::open("memory", kRoom);
   int together = 0, sound = 0;

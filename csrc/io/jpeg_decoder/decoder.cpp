@@ -266,33 +266,30 @@ bool can_decode(const Header& header, const ImageInfo& info, PixelModel model) {
 
 class OneOfTwo final : public PairableDecode {
  public:
-  OneOfTwo(Bytes bytes, const ImageInfo& info, PixelModel model, int scale,
+  OneOfTwo(Bytes bytes, const Header& header, PixelModel model, int scale,
            const PixelTarget& target, Index* index)
-      : target_(target) {
-    good_ = read_header(bytes, header_) && can_decode(header_, info, model) &&
-            !header_.several_scans && uses_all_codes(header_, model, scale);
-    if (!good_) return;
-    points_.emplace(bytes, header_, true, index, target_.scratch());
-    decoder_.emplace(header_, model, scale, target_, points_->points());
-    good_ = decoder_->begin();
-  }
-  bool is_good() const { return good_; }
+      : target_(target),
+        header_(header),
+        points_(bytes, header_, true, index, target_.scratch()),
+        decoder_(header_, model, scale, target_, points_.points()) {}
+  // Returns false if anything is broken.
+  bool begin() { return decoder_.begin(); }
   bool is_complete() const override { return complete_; }
   void run_with(PairableDecode& other) override {
     auto& second = dynamic_cast<OneOfTwo&>(other);
-    const auto complete = Decoder::run_two(*decoder_, *second.decoder_);
+    const auto complete = Decoder::run_two(decoder_, second.decoder_);
     complete_ = complete[0];
     second.complete_ = complete[1];
     for (OneOfTwo* one : {this, &second})
-      if (one->complete_) one->points_->store();
+      if (one->complete_) one->points_.store();
   }
 
  private:
   PixelTarget target_;
-  Header header_;
-  std::optional<IndexedPoints> points_;
-  std::optional<Decoder> decoder_;
-  bool good_, complete_ = false;
+  const Header header_;
+  IndexedPoints points_;
+  Decoder decoder_;
+  bool complete_ = false;
 };
 
 }  // namespace
@@ -310,8 +307,12 @@ bool decode(Bytes bytes, const ImageInfo& info, PixelModel model, int scale, Pix
 
 std::unique_ptr<PairableDecode> prepare_decode(Bytes bytes, const ImageInfo& info, PixelModel model,
                                                int scale, const PixelTarget& target, Index* index) {
-  auto decode = std::make_unique<OneOfTwo>(bytes, info, model, scale, target, index);
-  if (!decode->is_good()) return nullptr;
+  Header header;
+  if (!read_header(bytes, header) || !can_decode(header, info, model) || header.several_scans ||
+      !uses_all_codes(header, model, scale))
+    return nullptr;
+  auto decode = std::make_unique<OneOfTwo>(bytes, header, model, scale, target, index);
+  if (!decode->begin()) return nullptr;
   return decode;
 }
 
