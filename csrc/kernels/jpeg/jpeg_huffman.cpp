@@ -70,6 +70,19 @@ bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_
   return make(counts, symbols, table);
 }
 
+namespace {
+
+// Entries that begin with a symbol of `total` bits that advances by `step`.
+void add_symbol(const uint16_t* more, size_t count, unsigned total, unsigned step, uint16_t* to) {
+  const auto room = static_cast<uint16_t>(kJpegMaxLookupBits - total);
+  for (size_t i = 0; i < count; ++i) {
+    const auto fits = static_cast<uint16_t>(0 - ((more[i] & 63) <= room));
+    to[i] = static_cast<uint16_t>(step + (more[i] & fits));
+  }
+}
+
+}  // namespace
+
 // What follows the first symbol does not depend on its value: with n known bits, the entries of a
 // symbol are copies of those for the remaining bits, plus the symbol.
 void add_jpeg_skip(JpegAcTable& table) {
@@ -78,42 +91,38 @@ void add_jpeg_skip(JpegAcTable& table) {
   };
   std::array<Code, std::tuple_size_v<decltype(table.symbols)>> codes;
   size_t count = 0;
-  for (unsigned i = 0; i < table.skip.size();) {
-    constexpr int kRest = 16 - kJpegSkipLookup;
-    const JpegCode code = jpeg_code(table, i << kRest);
-    const auto length = static_cast<unsigned>(code.length);
-    if (length == 0 || length > kJpegSkipLookup) {
-      ++i;
-      continue;
+  unsigned shortest = kJpegSkipLookup;  // symbol after which there may be others
+  uint32_t code = 0;
+  for (unsigned length = 1; length <= kJpegSkipLookup; ++length, code <<= 1) {
+    for (; code << (16 - length) < table.end[length]; ++code) {
+      const uint8_t symbol = table.symbols[table.first[length] + static_cast<int32_t>(code)];
+      const JpegSymbol s = jpeg_symbol<kJpegAcLookup>({static_cast<int>(length), symbol},
+                                                      code << (17 - length));
+      const unsigned advance = s >> 8 & 0xFF, total = s & 0xFF;
+      const unsigned step = advance == kJpegEndOfBlock ? kJpegSkipsEnd : advance;
+      if (s == 0 || total > kJpegMaxLookupBits) continue;
+      codes[count++] = {code << (kJpegSkipLookup - length), length, total, total | step << 6};
+      if (step != kJpegSkipsEnd) shortest = std::min(shortest, total);
     }
-    const JpegSymbol s = jpeg_symbol<kJpegAcLookup>(code, i << (kRest + 1));
-    const unsigned advance = s >> 8 & 0xFF, total = s & 0xFF;
-    const unsigned step = advance == kJpegEndOfBlock ? kJpegSkipsEnd : advance;
-    if (s != 0 && total <= kJpegMaxLookupBits)
-      codes[count++] = {i, length, total, total | step << 6};
-    i += 1u << (kJpegSkipLookup - length);
   }
-  // Entries for n bits begin at 2^n; the last ones are the table.
-  std::array<uint16_t, size_t{2} << kJpegSkipLookup> all{};
+  // Entries for n bits, fewer than those of the table, begin at 2^n.
+  std::array<uint16_t, size_t{1} << kJpegSkipLookup> fewer{};
   for (unsigned n = 1; n <= kJpegSkipLookup; ++n) {
-    for (size_t c = 0; c < count; ++c) {
+    if (n > kJpegSkipLookup - shortest && n < kJpegSkipLookup) continue;
+    uint16_t* const level = n < kJpegSkipLookup ? fewer.data() + (1u << n) : table.skip.data();
+    // Codes are in ascending order of length.
+    for (size_t c = 0; c < count && codes[c].length <= n; ++c) {
       const auto [begin, length, total, step] = codes[c];
-      if (length > n) continue;
-      uint16_t* to = all.data() + (1u << n) + (begin >> (kJpegSkipLookup - n));
-      const unsigned entries = 1u << (n - length);
+      uint16_t* to = level + (begin >> (kJpegSkipLookup - n));
       // Nothing comes after an end of block.
       const unsigned rest = total < n && step >> 6 != kJpegSkipsEnd ? n - total : 0;
-      const uint16_t* from = all.data() + (1u << rest);
-      const unsigned mask = (1u << rest) - 1;
-      for (unsigned i = 0; i < entries; ++i) {
-        const unsigned more = rest ? from[i & mask] : 0;
-        const bool fits = (more & 63) + total <= kJpegMaxLookupBits;
-        to[i] = static_cast<uint16_t>(step + (fits ? more : 0));
-      }
+      const unsigned different = 1u << rest;  // the others repeat them
+      to[0] = static_cast<uint16_t>(step);
+      if (rest > 0) add_symbol(fewer.data() + different, different, total, step, to);
+      for (unsigned done = different, entries = 1u << (n - length); done < entries; done *= 2)
+        std::copy_n(to, done, to + done);
     }
   }
-  std::copy(all.end() - static_cast<std::ptrdiff_t>(table.skip.size()), all.end(),
-            table.skip.begin());
   table.has_skip = true;
 }
 
