@@ -96,8 +96,8 @@ void add_jpeg_skip(JpegAcTable& table) {
   for (unsigned length = 1; length <= kJpegSkipLookup; ++length, code <<= 1) {
     for (; code << (16 - length) < table.end[length]; ++code) {
       const uint8_t symbol = table.symbols[table.first[length] + static_cast<int32_t>(code)];
-      const JpegSymbol s = jpeg_symbol<kJpegAcLookup>({static_cast<int>(length), symbol},
-                                                      code << (17 - length));
+      const JpegSymbol s =
+          jpeg_symbol<kJpegAcLookup>({static_cast<int>(length), symbol}, code << (17 - length));
       const unsigned advance = s >> 8 & 0xFF, total = s & 0xFF;
       const unsigned step = advance == kJpegEndOfBlock ? kJpegSkipsEnd : advance;
       if (s == 0 || total > kJpegMaxLookupBits) continue;
