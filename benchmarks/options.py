@@ -10,6 +10,7 @@ from benchmarks.ops import operators
 
 PARTS = (
     "imagenet",
+    "evaluation",
     "microseconds",
     "jpeg",
     "cold",

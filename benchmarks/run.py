@@ -37,6 +37,7 @@ from benchmarks.pipelines import (
     compiled,
     container_index,
     containers,
+    evaluation,
     external_source,
     imagenet,
     jpeg_index,
@@ -89,6 +90,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 warm_up=4,
             )
     for part, module, metrics, warm_up in (
+        ("evaluation", evaluation, harness.throughput, 4),
         ("cold", cold, cold.rate, 0),
         ("jpeg_index", jpeg_index, harness.throughput, 4),
     ):

@@ -2,7 +2,8 @@
 """Decoding JPEG files in memory to RGB on one thread.
 
 Axes: ``work``: "whole" images, or the "region" that a random resized crop takes; ``data`` (folder);
-``seed``. ``torchdali-libjpeg`` is torchdali with libjpeg-turbo instead of its own decoder.
+``seed``. ``torchdali-libjpeg`` is torchdali with libjpeg-turbo instead of its own decoder, and
+``torchdali-index`` has an index of earlier epochs.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from typing import Any
 
 from benchmarks.peers import api
 from benchmarks.pipelines.files import find_files
+from benchmarks.pipelines.jpeg_index import EPOCHS
 
-PEERS = {"region": ["torchdali", "torchdali-libjpeg", "dali"]}
+PEERS = {"region": ["torchdali", "torchdali-index", "torchdali-libjpeg", "dali"]}
 PEERS["whole"] = [*PEERS["region"], "opencv", "pillow", "torchvision", "spdl"]
 BATCH = 32
 
@@ -30,6 +32,7 @@ def _engine(peer: str, files: list[bytes], axes: dict[str, Any]) -> Callable[[],
     fn, types = dali.fn, dali.types
     arrays = [np.frombuffer(file, np.uint8) for file in files]
     first = itertools.count(step=BATCH)
+    index = {"jpeg_index": "memory"} if peer == "torchdali-index" else {}
 
     def batch() -> list[Any]:
         start = next(first)
@@ -39,11 +42,14 @@ def _engine(peer: str, files: list[bytes], axes: dict[str, Any]) -> Callable[[],
     def decoding() -> Any:
         encoded = fn.external_source(source=batch, no_copy=True)
         if axes["work"] == "region":
-            return fn.decoders.image_random_crop(encoded, output_type=types.RGB)
-        return fn.decoders.image(encoded, output_type=types.RGB)
+            return fn.decoders.image_random_crop(encoded, output_type=types.RGB, **index)
+        return fn.decoders.image(encoded, output_type=types.RGB, **index)
 
     pipeline = decoding()
     pipeline.build()
+    if index:
+        for _ in range(EPOCHS * len(arrays) // BATCH):
+            pipeline.run()
     return lambda: len(pipeline.run()[0])
 
 

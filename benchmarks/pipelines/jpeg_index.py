@@ -12,15 +12,16 @@ from typing import Any
 from benchmarks.pipelines import imagenet
 from benchmarks.pipelines.files import find_files
 
-PEERS = ["torchdali-plain", "torchdali-index"]
+PEERS = ["torchdali-index", "torchdali-plain", "dali-plain"]
 # After so many epochs of random windows hardly anything is left to note.
 EPOCHS = 6
 
 
 def make(peer: str, axes: dict[str, Any]) -> Callable[[], int]:
     """Returns a function that makes one batch and returns its size."""
-    index = "memory" if peer.endswith("index") else ""
-    step = imagenet.make("torchdali-plain", {**axes, "jpeg_index": index})
+    if peer != "torchdali-index":
+        return imagenet.make(peer, axes)
+    step = imagenet.make("torchdali-plain", {**axes, "jpeg_index": "memory"})
     samples = 0
     while samples < EPOCHS * len(find_files(axes["data"])):
         samples += step()

@@ -12,6 +12,7 @@ __all__ = ["SECTIONS", "setup_text", "tables"]
 
 SECTIONS = {
     "pipeline": ("imagenet", pipelines.pipeline_table),
+    "evaluation": ("evaluation", reading.evaluation_table),
     "microseconds": ("microseconds", pipelines.microseconds_table),
     "jpeg": ("jpeg", operators.jpeg_table),
     "cold": ("cold", reading.cold_table),
