@@ -82,7 +82,7 @@ using ArgValue = std::variant<std::monostate, bool, int64_t, double, std::string
                               Bytes, Function, Code, Expression, Features>;
 
 // How an operator's result depends on its input, for an image (layout "HWC"). Operators are fused
-// by their roles; core/image_part.h has the interface of each.
+// by their roles; core/image/image_part.h has the interface of each.
 enum class ImageRole : int8_t {
   kNone,
   kDecoder,     // decodes any window of its image

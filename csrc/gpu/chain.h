@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interfaces by which several GPU operators over one image become one kernel
 // (executor/chain/gpu_chain.h, docs/design/fusion.md). Images and parts of them are those of
-// core/image_part.h. Nothing here reads pixels.
+// core/image/image_part.h. Nothing here reads pixels.
 #pragma once
 
 #include <memory>
 
-#include "core/image_part.h"
+#include "core/image/image_part.h"
 #include "gpu/operator.h"
 #include "kernels/resample/chain_task.h"
 

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "core/dtype.h"
-#include "core/pairable_decode.h"
+#include "core/image/pairable_decode.h"
 #include "core/schema.h"
 
 namespace torchdali::io {

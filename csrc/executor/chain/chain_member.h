@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/image_part.h"
+#include "core/image/image_part.h"
 #include "executor/graph/graph.h"
 
 namespace torchdali {

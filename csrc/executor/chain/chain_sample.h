@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "core/image_part.h"
+#include "core/image/image_part.h"
 #include "executor/chain/chain_member.h"
 
 namespace torchdali {

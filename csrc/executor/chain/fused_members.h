@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/image_part.h"
+#include "core/image/image_part.h"
 #include "executor/chain/chain_sample.h"
 
 namespace torchdali {

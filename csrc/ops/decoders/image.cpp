@@ -2,7 +2,7 @@
 // fn.decoders.image: a whole encoded image.
 #include <cmath>
 
-#include "core/image_part.h"
+#include "core/image/image_part.h"
 #include "ops/decoders/device_image.h"
 #include "ops/decoders/image_decoder.h"
 

@@ -7,7 +7,7 @@
 
 #include "core/argument.h"
 #include "core/batch_context.h"
-#include "core/image_part.h"
+#include "core/image/image_part.h"
 #include "gpu/chain.h"
 #include "kernels/resample/resample.h"
 #include "kernels/resample/resample_gpu.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/argument.h"
-#include "core/image_part.h"
+#include "core/image/image_part.h"
 
 namespace torchdali {
 

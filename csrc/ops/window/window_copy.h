@@ -3,7 +3,7 @@
 // Shared by crop and slice.
 #pragma once
 
-#include "core/image_part.h"
+#include "core/image/image_part.h"
 #include "gpu/chain.h"
 #include "kernels/window/window.h"
 #include "kernels/window/window_gpu.h"

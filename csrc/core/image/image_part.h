@@ -8,8 +8,8 @@
 #include <memory>
 #include <optional>
 
+#include "core/image/pairable_decode.h"
 #include "core/operator.h"
-#include "core/pairable_decode.h"
 
 namespace torchdali {
 
