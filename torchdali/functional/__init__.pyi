@@ -4738,9 +4738,11 @@ def decode(
         jpeg_fancy_upsampling: bool, default False. The CPU always upsamples JPEG's chroma
             smoothly, so this changes nothing here.
         jpeg_index: str, default "". Where to store the index, positions in JPEG files at which
-            decoding can begin: "memory", or the path of a file that later runs reuse. Epochs
-            after the first skip most of the file outside a window, and decode two rows at once;
-            pixels are the same. Not for nvJPEG. Takes about 2 KB per image. torchdali only.
+            decoding can begin: "memory"; the path of a file that later runs reuse, or of a
+            folder for such a file; or "cache", a file in TORCHDALI_CACHE_DIR, by default
+            ~/.cache/torchdali. Epochs after the first skip most of the file outside a window,
+            and decode two rows at once; pixels are the same. Not for nvJPEG. Takes about 2 KB
+            per image. torchdali only.
         jpeg_index_size: int, default 1073741824. Limit of the memory of `jpeg_index` in this
             process, in bytes. Further images are decoded without the index.
         max_pixels: int, default 268435456. Largest number of pixels that the header of a file

@@ -86,7 +86,8 @@ class Pipeline(ListsBadSamples):
             A batch without good samples is empty. The samples are listed in `errors`.
         max_errors: samples of an epoch that may fail before a DataError is raised.
         errors_file: a file that each of `errors` is appended to, as a line of JSON.
-        jpeg_index: of image decoders that are not given one: "memory", or the path of a file.
+        jpeg_index: of image decoders that are not given one: "memory", "cache", or the path of a
+            file or folder.
         exec_dynamic, experimental_exec_dynamic: accepted; there is one executor.
 
     Raises:

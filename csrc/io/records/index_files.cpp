@@ -6,7 +6,6 @@
 #include <array>
 #include <atomic>
 #include <charconv>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "io/records/parallel_files.h"
 #include "io/records/progress.h"
 #include "io/storage/file.h"
+#include "io/user_cache.h"
 
 namespace torchdali::io {
 namespace {
@@ -31,15 +31,8 @@ std::string hex(uint64_t number) {
 
 // Empty if there is none.
 fs::path cache_folder(const IndexKind& kind) {
-  // NOLINTBEGIN(concurrency-mt-unsafe): read only
-  if (const char* folder = std::getenv("TORCHDALI_CACHE_DIR"); folder != nullptr)
-    return *folder == '\0' ? fs::path() : fs::path(folder) / "index" / kind.name;
-  if (const char* folder = std::getenv("XDG_CACHE_HOME"); folder != nullptr && *folder == '/')
-    return fs::path(folder) / "torchdali" / "index" / kind.name;
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
-    return fs::path(home) / ".cache" / "torchdali" / "index" / kind.name;
-  // NOLINTEND(concurrency-mt-unsafe)
-  return {};
+  const fs::path cache = user_cache();
+  return cache.empty() ? cache : cache / "index" / kind.name;
 }
 
 // The place of an index in the cache. Empty if the contents of `file` cannot be told from later

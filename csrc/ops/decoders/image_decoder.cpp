@@ -33,7 +33,10 @@ SchemaBuilder& add_image_decoder_args(SchemaBuilder& schema) {
            "The CPU always upsamples JPEG's chroma smoothly, so this changes nothing here.")
       .arg("jpeg_index", "",
            "Where to store the index, positions in JPEG files at which decoding can begin: "
-           "\"memory\", or the path of a file that later runs reuse. Epochs after the first skip "
+           "\"memory\"; the path of a file that later runs reuse, or of a folder for such a file; "
+           "or "
+           "\"cache\", a file in TORCHDALI_CACHE_DIR, by default ~/.cache/torchdali. Epochs after "
+           "the first skip "
            "most of the file outside a window, and decode two rows at once; pixels are the same. "
            "Not for nvJPEG. Takes about 2 KB per image. torchdali only.")
       .arg("jpeg_index_size", kIndexBytes,

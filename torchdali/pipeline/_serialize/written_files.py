@@ -13,7 +13,7 @@ __all__ = ["written_files"]
 
 
 def _jpeg_index(path: Any) -> list[str]:
-    return [] if path in ("", "memory") else [str(path)]
+    return [] if path in ("", "memory", "cache") else [str(path)]
 
 
 # Arguments that name a file that is written, of any operator.

@@ -20,7 +20,6 @@ namespace torchdali::io::jpeg {
 // Numbers are little-endian; on other machines the first bytes differ.
 struct IndexFile::Header {
   static constexpr uint64_t kMagic = 0x584449474A445401;  // "\1TDJGIDX"
-  static constexpr uint32_t kVersion = 1;
 
   uint64_t magic = kMagic;
   uint32_t version = kVersion;
@@ -143,7 +142,7 @@ std::unique_ptr<const IndexFile> IndexFile::open(const std::string& path) {
   TORCHDALI_CHECK_KIND(kFile, is_index, "`jpeg_index`: \"", path, "\" is no index of torchdali",
                        to_fix("give another path"));
   check(header.header_hash == header.hash(), "is damaged");
-  check(header.version == Header::kVersion && header.columns == SeekGrid::kColumns,
+  check(header.version == kVersion && header.columns == SeekGrid::kColumns,
         "was made by another version of torchdali");
   // The sizes are added up without overflow: each is at most that of the file.
   const uint64_t behind = bytes - sizeof(header);

@@ -23,6 +23,8 @@ struct StoredPoints {
 // The directory is in memory, 24 bytes an image. Immutable; any thread.
 class IndexFile {
  public:
+  // Of the format. Files of other versions are refused.
+  static constexpr uint32_t kVersion = 1;
   // Returns null if the file does not exist. Raises kFile if it cannot be read or is not a valid
   // index.
   static std::unique_ptr<const IndexFile> open(const std::string& path);

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "io/content_hash.h"
 #include "io/jpeg_decoder/index/lock.h"
+#include "io/user_cache.h"
 
 namespace torchdali::io::jpeg {
 namespace {
@@ -22,6 +23,8 @@ using Clock = std::chrono::steady_clock;
 // Memory of an image besides its points: a node of the table and a reference count, with the
 // overhead of the allocator (glibc).
 constexpr int64_t kImageBytes = 112;
+// In a folder.
+constexpr const char* kFileName = "torchdali-jpeg.index";
 // A run that is killed loses at most the points of this period.
 constexpr auto kSaveEvery = std::chrono::minutes(10);
 
@@ -37,16 +40,36 @@ Registry& registry() {
   return *r;
 }
 
+// Empty if there is none that can be written.
+std::string path_in_cache() {
+  namespace fs = std::filesystem;
+  const fs::path cache = user_cache();
+  if (cache.empty()) return {};
+  // Of one version, since a file of another one is refused.
+  const fs::path folder = cache / "index" / ("jpeg-" + std::to_string(IndexFile::kVersion));
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error || ::access(folder.c_str(), W_OK) != 0) return {};
+  return folder / kFileName;
+}
+
+// Empty: memory only.
+std::string path_of(const std::string& where) {
+  namespace fs = std::filesystem;
+  if (where == "memory") return {};
+  if (where == "cache") return path_in_cache();
+  std::error_code error;
+  const bool is_folder = fs::is_directory(where, error);
+  const fs::path file = is_folder ? fs::path(where) / kFileName : fs::path(where);
+  const fs::path path = fs::weakly_canonical(file, error);
+  return error ? file : path;
+}
+
 }  // namespace
 
 std::shared_ptr<Index> Index::open(const std::string& where, int64_t max_bytes) {
   TORCHDALI_CHECK(max_bytes >= 0, "`jpeg_index_size` is ", max_bytes, ", expected 0 or more");
-  std::string path;
-  if (where != "memory") {
-    std::error_code error;
-    path = std::filesystem::weakly_canonical(where, error).string();
-    if (error || path.empty()) path = where;
-  }
+  const std::string path = path_of(where);
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   std::erase_if(all.indexes, [](const auto& entry) { return entry.second.expired(); });

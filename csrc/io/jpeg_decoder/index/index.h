@@ -22,10 +22,11 @@ namespace torchdali::io::jpeg {
 // bytes, whatever their source. Any thread.
 class Index {
  public:
-  // `where`: "memory", or the path of a file, which is read now and written by save(). Within a
-  // process, all users of the same file share one index. It takes up to `max_bytes` of memory, the
-  // largest value of all users. Raises kFile if the file is damaged, has another version, or can
-  // neither be read nor written; kValue if `max_bytes` is negative.
+  // `where`: "memory"; the path of a file, which is read now and written by save(), or of a folder
+  // that has or gets such a file; or "cache", a file in user_cache() if that can be written. Within
+  // a process, all users of the same file share one index. It takes up to `max_bytes` of memory,
+  // the largest value of all users. Raises kFile if the file is damaged, has another version, or
+  // can neither be read nor written; kValue if `max_bytes` is negative.
   static std::shared_ptr<Index> open(const std::string& where, int64_t max_bytes);
 
   // Saves if this process opened it.
