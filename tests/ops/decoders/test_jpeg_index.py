@@ -297,26 +297,85 @@ def test_pipelines_set_the_index_of_their_decoders(files, tmp_path):
         Pipeline(batch_size=1, jpeg_index=3)
 
 
+@pytest.mark.parametrize("where", ["folder", "cache"])
+def test_the_index_is_kept_in_a_folder_or_in_the_cache(files, tmp_path, monkeypatch, where):
+    monkeypatch.setenv("TORCHDALI_CACHE_DIR", str(tmp_path / "cache"))
+    pipe = build(files, "cache" if where == "cache" else str(tmp_path))
+    expected = take(pipe, 10)
+    pipe.close()
+    folder = tmp_path / "cache/index/jpeg-1" if where == "cache" else tmp_path
+    index = folder / "torchdali-jpeg.index"
+    assert index.stat().st_size > 48 + 24 * IMAGES
+    pipe = build(files, str(index))
+    assert_same(take(pipe, 10), expected)
+    pipe.close()
+
+
+def test_without_a_cache_the_index_is_in_memory(files, tmp_path, monkeypatch):
+    (tmp_path / "cache").touch()  # no folder can be made there
+    for cache in ("", str(tmp_path / "cache")):
+        monkeypatch.setenv("TORCHDALI_CACHE_DIR", cache)
+        before = set(tmp_path.rglob("*"))
+        pipe = build(files, "cache")
+        assert_same(take(pipe, 4), take(build(files, ""), 4))
+        pipe.close()
+        assert set(tmp_path.rglob("*")) == before
+
+
+class Files(torch.utils.data.Dataset):
+    def __init__(self, files: list[str], transform: Any) -> None:
+        self.files, self.transform = [Path(file) for file in files], transform
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def encoded_sample(self, index: int) -> tuple[Path, int]:
+        return self.files[index], index
+
+    def __getitem__(self, index: int) -> Any:
+        raise AssertionError("the engine makes the samples")
+
+
+SMALL = transforms.Compose([transforms.Resize((32, 40)), transforms.ToTensor()])
+
+
+def resized(image: Any, label: Any) -> Any:
+    return fn.resize(fn.decoders.image(image), size=[32, 40]), label
+
+
 @pytest.mark.usefixtures("keep_random_state")
-def test_the_index_of_a_loader(files, tmp_path):
-    class Files(torch.utils.data.Dataset):
-        transform = transforms.Compose([transforms.Resize((32, 40)), transforms.ToTensor()])
-
-        def __len__(self):
-            return len(files)
-
-        def encoded_sample(self, index):
-            return files[index], index
-
-        def __getitem__(self, index):
-            raise AssertionError("the engine makes the samples")
-
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("of", ["accelerate", "pipeline"])
+def test_the_index_of_a_loader(files, tmp_path, of, workers):
+    data = Files(files, SMALL)
+    if of == "accelerate":
+        given = {"accelerate": True}
+    else:
+        data, given = [data.encoded_sample(i) for i in range(len(data))], {"pipeline": resized}
     index = tmp_path / "index"
     loader = torchdali.DataLoader(
-        Files(), batch_size=4, accelerate=True, pipeline_options={"jpeg_index": index}
+        data, batch_size=4, num_workers=workers, jpeg_index=index, **given
     )
     epochs = [torch.cat([images for images, _ in loader]) for _ in range(2)]
     assert torch.equal(*epochs)
     del loader
     gc.collect()
     assert index.stat().st_size > IMAGES * 24
+
+
+@pytest.mark.usefixtures("keep_random_state")
+def test_the_index_of_a_loader_is_refused_where_it_has_no_effect(files, capfd):
+    with pytest.raises(errors.ArgumentError, match="`jpeg_index` without `pipeline`"):
+        torchdali.DataLoader([1, 2], jpeg_index="memory")
+    with pytest.raises(errors.ArgumentError, match="`jpeg_index` is in `pipeline_options` too"):
+        torchdali.DataLoader(
+            [1], pipeline=resized, jpeg_index="memory", pipeline_options={"jpeg_index": "memory"}
+        )
+    with pytest.raises(errors.ArgumentTypeError, match="`jpeg_index` takes a path, got 3"):
+        torchdali.DataLoader([1], pipeline=resized, jpeg_index=3)
+    mean = transforms.Compose([SMALL, transforms.Lambda(torch.Tensor.mean)])
+    data = Files(files, mean)
+    next(iter(torchdali.DataLoader(data, accelerate=True, jpeg_index="memory")))
+    assert (
+        "`jpeg_index` is not used for samples that are made one by one." in capfd.readouterr().err
+    )

@@ -151,10 +151,13 @@ def make_view(loader: Any, before: LoaderView | None) -> LoaderView | None:
     elif compiled.is_compiled and collate is not default_collate:
         name = getattr(collate, "__qualname__", type(collate).__qualname__)
         report += f" In this process: collate_fn {name}."
+    one_by_one = is_single or not compiled.is_compiled
+    if one_by_one and loader.jpeg_index is not None:
+        report += " `jpeg_index` is not used for samples that are made one by one."
     say(report)
     if compiled.transform is None:
         return None
-    view = LoaderView(loader, compiled, is_single or not compiled.is_compiled)
+    view = LoaderView(loader, compiled, one_by_one)
     if before is not None and before.key == view.key:
         before.dataset.renew(view.dataset)  # functions of the user may be other ones
         return before

@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 import mmap
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from torchdali.errors import ArgumentError, _make
@@ -35,22 +35,26 @@ def is_compiled(dataset: Any) -> bool:
     return module is not None and isinstance(dataset, module.CompiledDataset)
 
 
-def check_accelerated(pipeline: Any, fields: Any, pipeline_options: Any) -> None:
+def check_accelerated(pipeline: Any, engine: Mapping[str, Any]) -> None:
     """Checks the arguments of a loader with `accelerate`.
+
+    Args:
+        pipeline: of the user.
+        engine: the arguments `pipeline_options`, `jpeg_index` and `fields`.
 
     Raises:
         ArgumentError: they contradict each other.
     """
     from torchdali.loader._dataset.pipeline_options import PipelineOptions
 
-    for name, value in {"pipeline": pipeline, "fields": fields}.items():
+    for name, value in {"pipeline": pipeline, "fields": engine["fields"]}.items():
         if value is not None:
             raise _make(
                 ArgumentError,
                 f"DataLoader: `accelerate` with `{name}`: the operators follow from the dataset",
                 fix=f"leave out `{name}` or `accelerate`",
             )
-    PipelineOptions(pipeline_options)
+    PipelineOptions(engine["pipeline_options"], engine["jpeg_index"])
 
 
 class CollateElsewhere:

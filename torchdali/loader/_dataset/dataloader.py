@@ -108,6 +108,9 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
             random transforms keep their distributions, and draw other values. `num_workers` is
             then the number of threads. One line says what is compiled, what runs in Python, and
             why. Always on for what compile_dataset() returns.
+        jpeg_index: with `pipeline` or `accelerate`: where positions in JPEG files are stored, which
+            make later epochs faster, with equal pixels: a file, or a folder for a file, that later
+            runs use too; "cache": a file in the user's cache; "memory": for this run.
 
     Attributes:
         errors, error_count: samples of this epoch that failed, up to the last batch.
@@ -146,19 +149,23 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
         pipeline_options: Mapping[str, Any] | None = None,
         fields: Mapping[str | int, Layout | File | str] | None = None,
         accelerate: bool = False,
+        jpeg_index: str | os.PathLike[str] | None = None,
     ) -> None:
         _check_arguments(workers, on_error, max_errors, multiprocessing_context)
         _check_steps(snapshot_every_n_steps)
         if fill_batches:
             check_filling(locals())
         accelerate = accelerate or is_compiled(dataset)
+        engine = {
+            "pipeline_options": pipeline_options, "jpeg_index": jpeg_index, "fields": fields
+        }  # fmt: skip
         if accelerate:
-            check_accelerated(pipeline, fields, pipeline_options)
+            check_accelerated(pipeline, engine)
         if pipeline is not None:
             _check_pipeline(pipeline, batch_size, batch_sampler)
-            collate_fn = _collate_for(pipeline, collate_fn, fields, pipeline_options, on_error)
+            collate_fn = _collate_for(pipeline, collate_fn, engine, on_error)
         elif not accelerate:
-            for name, value in {"pipeline_options": pipeline_options, "fields": fields}.items():
+            for name, value in engine.items():
                 if value is not None:
                     raise _make(ArgumentError, f"DataLoader: `{name}` without `pipeline`")
         collate_fn = user_collate(collate_fn)  # of a loader that Lightning makes another one of
@@ -195,6 +202,7 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
         self.pipeline_options = pipeline_options
         self.fields = fields
         self.accelerate = bool(accelerate)
+        self.jpeg_index = jpeg_index
         if accelerate and not is_compiled(dataset):
             self.collate_fn = CollateElsewhere(self.collate_fn, type(dataset).__qualname__)
         if pipeline is not None:
@@ -358,18 +366,17 @@ def _check_pipeline(
 def _collate_for(
     pipeline: Callable[..., Any],
     collate_fn: Callable[[Any], Any] | None,
-    fields: Mapping[str | int, Layout | File | str] | None,
-    pipeline_options: Mapping[str, Any] | None,
+    engine: Mapping[str, Any],
     on_error: str,
 ) -> Callable[[Any], Any]:
     """Returns the `collate_fn` of a loader with a pipeline."""
     from torchdali.loader._dataset.columns import FieldCollate
     from torchdali.loader._dataset.pipeline_options import PipelineOptions
 
-    options = PipelineOptions(pipeline_options)
+    options = PipelineOptions(engine["pipeline_options"], engine["jpeg_index"])
     policies = {on_error, options.arguments.get("on_error")}
     samples_fail = bool(policies & {"skip", "replace"})
-    marks = FieldMarks(pipeline, fields, options.fields)
+    marks = FieldMarks(pipeline, engine["fields"], options.fields)
     collate = FieldCollate(marks, keeps_values=samples_fail)
     # Lightning creates another loader from the attributes of one, and passes our function.
     if collate_fn is not None and collate_fn != collate:

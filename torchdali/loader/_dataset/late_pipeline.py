@@ -21,7 +21,10 @@ from torchdali.loader._dataset.random_stream import RandomStream
 
 __all__ = ["LatePipeline"]
 
-_SETTINGS = ("pipeline", "pipeline_options", "fields", "batch_size", "batch_sampler", "generator")
+_SETTINGS = (
+    *("pipeline", "pipeline_options", "jpeg_index", "fields"),
+    *("batch_size", "batch_sampler", "generator"),
+)
 
 
 class _Ahead(NamedTuple):

@@ -35,6 +35,7 @@ class PipelineOptions:
 
     Args:
         given: by the user; None: nothing.
+        jpeg_index: the argument of the loader, which is an argument of Pipeline, too.
 
     Attributes:
         arguments: of Pipeline, without `batch_size`, `seed` and those in `declared`.
@@ -48,8 +49,17 @@ class PipelineOptions:
         ArgumentError, ArgumentTypeError, UnsupportedError: an option is wrong, or without effect.
     """
 
-    def __init__(self, given: Mapping[str, Any] | None) -> None:
+    def __init__(self, given: Mapping[str, Any] | None, jpeg_index: Any) -> None:
         options = dict(given or {})
+        if jpeg_index is not None:
+            if "jpeg_index" in options:
+                raise _make(
+                    ArgumentError,
+                    "DataLoader: `jpeg_index` is in `pipeline_options` too",
+                    location=find_user_location(),
+                    fix="leave one of them out",
+                )
+            options["jpeg_index"] = jpeg_index
         known = set(inspect.signature(Pipeline.__init__).parameters) - {"self"}
         for name in options:
             if name in _REFUSED:

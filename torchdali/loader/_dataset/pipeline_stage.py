@@ -29,7 +29,7 @@ class PipelineStage(Stage):
     def __init__(self, loader: Any, state: LoaderState) -> None:
         super().__init__()
         self._function = loader.pipeline
-        self._options = PipelineOptions(loader.pipeline_options)
+        self._options = PipelineOptions(loader.pipeline_options, loader.jpeg_index)
         self._marks = FieldMarks(loader.pipeline, loader.fields, self._options.fields)
         self.depth = self._options.depth - 1
         size = loader.batch_size or getattr(loader.batch_sampler, "batch_size", None)
