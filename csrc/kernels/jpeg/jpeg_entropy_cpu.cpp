@@ -59,26 +59,16 @@ inline bool decode_block(Reader& in, const JpegMcuBlock& b, int16_t* block, uint
   const JpegAcTable& ac = *b.ac;
   in.begin_block();
   do {
-    in.refill();
-    JpegSymbol s = look_up(in, ac);
-    if (is_decided(s)) [[likely]] {
-      put(in, s, block);
+    do {
+      in.refill();
+      put_next(in, ac, block);
       if (in.at() >= 63) break;
-      s = look_up(in, ac);
-      if (is_decided(s)) [[likely]] {
-        put(in, s, block);
-        if (in.at() >= 63) break;
-        s = look_up(in, ac);
-        if (is_decided(s)) [[likely]] {
-          put(in, s, block);
-          continue;
-        }
-      }
-    }
-    in.refill();
-    s = jpeg_long_symbol(ac, in.bits);
-    if (s == 0) return false;
-    put(in, s, block);
+      put_next(in, ac, block);
+      if (in.at() >= 63) break;
+      put_next(in, ac, block);
+    } while (in.at() < 63);
+    if (in.at() < kJpegUndecided) break;
+    if (!put_undecided(in, ac, block)) return false;
   } while (in.at() < 63);
   block[0] = static_cast<int16_t>(dc);
   *last = static_cast<uint8_t>(in.at() & 63);

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <numeric>
 
+#include "kernels/jpeg/jpeg_entropy.h"
+
 namespace torchdali::kernels {
 namespace {
 
@@ -31,7 +33,7 @@ bool make(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
   constexpr bool kDc = kLookup == kJpegDcLookup;
   const size_t codes = std::accumulate(counts.begin(), counts.end(), size_t{0});
   if (codes != symbols.size() || codes > table.symbols.size()) return false;
-  table.lookup.fill(0);
+  table.lookup.fill(kLookup == kJpegAcLookup ? kJpegUndecided << 8 : 0);
   table.symbols.fill(0);
   std::copy(symbols.begin(), symbols.end(), table.symbols.begin());
   uint32_t code = 0;
@@ -62,6 +64,8 @@ bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_
                      JpegAcTable& table) {
   table.skip.fill(0);
   table.has_skip = false;
+  table.places.fill(0);
+  std::copy(kJpegPlaces.begin(), kJpegPlaces.end(), table.places.begin());
   return make(counts, symbols, table);
 }
 

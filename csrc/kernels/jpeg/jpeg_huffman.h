@@ -13,13 +13,16 @@ namespace torchdali::kernels {
 
 // One symbol, in four bytes from the lowest up:
 // 0: bits of code and value together; 0 where the lookup does not decide (a longer code, or none)
-// 1: AC: positions in zigzag order to move; DC: 0
+// 1: AC: positions in zigzag order to move, kJpegUndecided where the lookup does not decide; DC: 0
 // 2, 3: what to add to those bits, as a number, to get the value, modulo 2^16. It takes the code
 //       away and depends on the value's first bit, its sign, so the lookup has that bit, too.
 using JpegSymbol = uint32_t;
 
 // An end of block moves past every position that a real coefficient can have.
 inline constexpr int kJpegEndOfBlock = 128;
+// The same for what the lookup does not decide, so that the inner loop tests the position only. It
+// is farther than an end of block from any position.
+inline constexpr unsigned kJpegUndecided = 192;
 // A lookup of AC leaves out symbols of more bits, so that three fit the bits that are read ahead.
 inline constexpr unsigned kJpegMaxLookupBits = 18;
 // Bits of values in 8-bit sequential JPEG; more are invalid, or belong to another process.
@@ -49,6 +52,9 @@ inline constexpr unsigned kJpegSkipsEnd = 512;
 struct JpegAcTable : JpegHuffmanTable<kJpegAcLookup> {
   std::array<uint16_t, size_t{1} << kJpegSkipLookup> skip;
   bool has_skip = false;
+  // Where in a group the coefficient of a position is, as in kJpegPlaces. It is here so that one
+  // register addresses both.
+  std::array<uint8_t, 256> places;
 };
 void add_jpeg_skip(JpegAcTable& table);
 

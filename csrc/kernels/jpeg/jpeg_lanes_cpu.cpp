@@ -78,7 +78,7 @@ struct Lane {
     in.begin_block();
     return true;
   }
-  unsigned at() const { return kSkips ? skipped : in.at(); }
+  unsigned at() const { return kSkips ? skipped : in.at_last(); }
   bool end_block() {
     if constexpr (!kSkips) {
       to[0] = static_cast<int16_t>(dc);
@@ -92,29 +92,29 @@ struct Lane {
   }
   // Whether decoding has to stop here.
   bool is_done() const { return block == first && (mcu >= end || in.next > limit); }
-  // Ends a block that has its last coefficient, and begins the next one unless the lane is done.
-  bool next_block(bool& done) {
+  // Called at a position from 63 on. Ends the block if it has its last coefficient, and begins the
+  // next one unless the lane is done.
+  [[gnu::always_inline]] bool next_block(bool& done) {
+    if constexpr (!kSkips) {
+      if (at() >= kJpegUndecided) [[unlikely]] {
+        if (!put_undecided(in, *ac, to)) return false;
+        if (at() < 63) return true;
+      }
+    }
     if (!end_block()) return false;
     done = is_done();
     if (done) return true;
-    if (!begin_block()) return false;
-    in.refill();
-    return true;
+    return begin_block();
   }
 
-  // Reads a symbol; false if it is none.
-  bool step() {
-    if constexpr (kSkips) return skip_symbols(in, *ac, skipped);
-    JpegSymbol s = look_up(in, *ac);
-    if (!is_decided(s)) [[unlikely]] {
-      in.refill();
-      s = jpeg_long_symbol(*ac, in.bits);
-      if (s == 0) return false;
-      put(in, s, to);
-      in.refill();
-      return true;
+  // Reads a symbol, or several; false if there is none. Sets `position` to at().
+  bool step(size_t& position) {
+    if constexpr (kSkips) {
+      const bool good = skip_symbols(in, *ac, skipped);
+      position = skipped;
+      return good;
     }
-    put(in, s, to);
+    position = put_next(in, *ac, to);
     return true;
   }
   void store(JpegLane& lane, bool done) const {
@@ -137,13 +137,14 @@ bool decode_both(JpegLane& lane_a, JpegLane& lane_b) {
   while (!a_done && !b_done) {
     a.in.refill();
     b.in.refill();
+    size_t a_at = 0, b_at = 0;
 #pragma GCC unroll 3
     for (int i = 0; i < 3; ++i) {
-      if (!a.step() || !b.step()) return false;
-      if (a.at() >= 63 && !a.next_block(a_done)) return false;
-      if (b.at() >= 63 && !b.next_block(b_done)) return false;
-      if (a_done || b_done) break;
+      if (!a.step(a_at) || !b.step(b_at)) return false;
+      if (a_at >= 63 || b_at >= 63) break;
     }
+    if (a_at >= 63 && !a.next_block(a_done)) return false;
+    if (b_at >= 63 && !b.next_block(b_done)) return false;
   }
   a.store(lane_a, a_done);
   b.store(lane_b, b_done);
@@ -163,7 +164,10 @@ bool finish(JpegLane& from) {
   for (;;) {
     while (lane.at() < 63) {
       lane.in.refill();
-      if (!lane.step()) return false;
+      size_t position;
+      if (!lane.step(position)) return false;
+      if constexpr (!kSkips)
+        if (lane.at() >= kJpegUndecided && !put_undecided(lane.in, *lane.ac, lane.to)) return false;
     }
     if (!lane.end_block()) return false;
     if (lane.block == lane.first) break;

@@ -15,6 +15,13 @@ struct Reader {
 
   void begin_block() { state &= 0xFF; }
   unsigned at() const { return state >> 8 & 0xFF; }
+  // The same for code that runs rarely: the compiler would else compute it for that in advance,
+  // where it is not needed.
+  unsigned at_last() const {
+    uint32_t s = state;
+    asm("" : "+r"(s));
+    return s >> 8 & 0xFF;
+  }
 
   // At least 56 bits.
   void refill() {

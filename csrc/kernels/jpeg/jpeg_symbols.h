@@ -17,11 +17,28 @@ inline bool read_dc(Reader& in, const JpegMcuBlock& b, int& dc) {
 // Only a run of zeros may extend past the block.
 inline bool is_end(unsigned k) { return k == 63 || k >= kJpegEndOfBlock; }
 
-// Takes a symbol and stores its value.
-inline void put(Reader& in, JpegSymbol s, int16_t* block) {
+// Takes a symbol and stores its value. Returns the new position.
+inline size_t put(Reader& in, JpegSymbol s, const JpegAcTable& ac, int16_t* block) {
   const Reader before = in;
   in.drop(s);
-  block[kJpegPlaces[in.at()]] = static_cast<int16_t>(before.value(s));
+  const auto at = static_cast<uint8_t>(in.state >> 8);
+  block[ac.places[at]] = static_cast<int16_t>(before.value(s));
+  return at;
+}
+
+// Takes the next symbol if the lookup decides it. Otherwise nothing is taken, and the position is
+// at least kJpegUndecided.
+inline size_t put_next(Reader& in, const JpegAcTable& ac, int16_t* block) {
+  return put(in, look_up(in, ac), ac, block);
+}
+// What is done then: takes a symbol of any length. Returns false if there is none.
+inline bool put_undecided(Reader& in, const JpegAcTable& ac, int16_t* block) {
+  in.state -= kJpegUndecided << 8;
+  in.refill();
+  const JpegSymbol s = jpeg_long_symbol(ac, in.bits);
+  put(in, s, ac, block);
+  in.refill();
+  return s != 0;
 }
 
 // Reads several symbols at once, or one if the block may end within them: after its last
