@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <type_traits>
-#include <utility>
 
 #include "core/sample_context.h"
 #include "core/schema.h"
@@ -26,14 +25,15 @@ struct BatchTraits {
   bool to_host = false;        // as on_device, with outputs on the host
 };
 
-// Work on a sample that Operator::begin_two() has begun.
+// Work on a sample that Operator::begin() has begun.
 struct BegunSample {
   BegunSample() = default;
   BegunSample(const BegunSample&) = delete;
   BegunSample& operator=(const BegunSample&) = delete;
   virtual ~BegunSample() = default;
+  // Whether nothing is left that is faster together with another sample.
+  virtual bool is_done() const = 0;
 };
-using BegunPair = std::pair<std::unique_ptr<BegunSample>, std::unique_ptr<BegunSample>>;
 
 // An operator is constructed from a `const OpSpec&` when the pipeline is built and does everything
 // there that can be done before the first batch. run() is called for different samples from many
@@ -47,9 +47,12 @@ class Operator {
   virtual void run(SampleContext& ctx) const = 0;
   // Whether two samples at a time may take less time on one thread. Constant.
   virtual bool takes_two() const { return false; }
-  // Does the part of two samples that is faster together. What is null is left to run(), and what
-  // is not, to end(). Raises nothing: run() and end() raise the errors.
-  virtual BegunPair begin_two(SampleContext& /*a*/, SampleContext& /*b*/) const { return {}; }
+  // For operators that do: begin(), continue_two() as long as there is another sample, and end()
+  // instead of run(). Where begin() returns null, the sample is left to run(). Only run() and end()
+  // raise errors.
+  virtual std::unique_ptr<BegunSample> begin(SampleContext& /*ctx*/) const { return nullptr; }
+  // Works on two samples, neither of which is done, until one of them is.
+  virtual void continue_two(BegunSample& /*a*/, BegunSample& /*b*/) const {}
   virtual void end(SampleContext& /*ctx*/, BegunSample& /*begun*/) const {}
   // If it has a value, prepare_batch() is called once for each batch, when the inputs of all
   // samples are complete, before any run(). Constant from construction on.

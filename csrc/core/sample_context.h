@@ -40,6 +40,9 @@ class SampleMemory {
   virtual void alias_output(int output, int input) = 0;
   // 64-byte aligned. Valid until the operator returns.
   virtual void* allocate_scratch(size_t bytes) = 0;
+  // Whether output `output`, of `bytes` bytes, is read only after much else was written, so that it
+  // need not be in the cache.
+  virtual bool is_read_later(int /*output*/, int64_t /*bytes*/) const { return false; }
   // Copies from an input to `to`, which is inside output `output`: at once, or before any other
   // work on the output.
   virtual void copy_to_output(int /*output*/, void* to, const void* from, int64_t bytes) {
@@ -82,6 +85,11 @@ class SampleContext {
 
   void copy_to_output(int i, void* to, const void* from, int64_t bytes) {
     if (bytes > 0) memory_->copy_to_output(i, to, from, bytes);
+  }
+
+  // Whether stores to output i, which has its memory, may bypass the cache.
+  bool is_read_later(int i) const {
+    return memory_->is_read_later(i, values_[outputs_[i]].size_bytes());
   }
 
   size_t num_outputs() const { return outputs_.size(); }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two JPEG files decoded together have the pixels that each has alone: files of every kind and
-// size, whole and regions, at every scale, with and without an index; one of them damaged, or
-// shorter. Arguments: pairs of generated files.
+// JPEG files decoded together, two at a time, have the pixels that each has alone: files of every
+// kind and size, whole and regions, at every scale, with and without an index; one of them damaged,
+// or shorter. Arguments: groups of generated files.
 // sources: csrc/io/*.cpp csrc/io/formats/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
 // sources: csrc/core/cpu_features.cpp
 // libs: libjpeg libpng
 // sanitizers: address
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -80,29 +81,47 @@ std::optional<Picture> random_picture(jpeg::Index* index, Random& random) {
   return p;
 }
 
+int pairs = 0, decoded = 0;
+
 // What is decoded together.
 struct Half {
-  explicit Half(const Picture& picture)
-      : pixels(static_cast<size_t>(picture.options.region->height * picture.row_bytes)),
-        decode(prepare_decode(picture.file, picture.info, picture.options, pixels.data(),
-                              picture.row_bytes, scratch)) {}
+  explicit Half(const Picture& from)
+      : picture(from),
+        pixels(static_cast<size_t>(from.options.region->height * from.row_bytes)),
+        decode(prepare_decode(from.file, from.info, from.options, pixels.data(), from.row_bytes,
+                              scratch)) {}
+  bool is_waiting() const { return decode != nullptr && !decode->is_done(); }
+  // Returns whether it was decoded here.
+  bool finish() {
+    if (decode == nullptr || !decode->finish()) return false;
+    EXPECT(!picture.pixels.empty());
+    EXPECT(pixels == picture.pixels);
+    return true;
+  }
+  const Picture& picture;
   ExactScratch scratch;
   std::vector<uint8_t> pixels;
   std::unique_ptr<PairableDecode> decode;
 };
 
-// Returns how many of the two were completed together.
-int compare(const Picture& a, const Picture& b) {
-  Half first(a), second(b);
-  decode_together(first.decode.get(), second.decode.get());
-  int complete = 0;
-  for (const auto& [half, picture] : {std::pair(&first, &a), std::pair(&second, &b)}) {
-    if (half->decode == nullptr || !half->decode->is_complete()) continue;
-    ++complete;
-    EXPECT(!picture->pixels.empty());
-    EXPECT(half->pixels == picture->pixels);
+// Decodes the first two until one of them is done, then the other one and the third, and so on.
+void compare(const std::vector<Picture>& pictures) {
+  std::unique_ptr<Half> current;
+  for (const Picture& picture : pictures) {
+    auto next = std::make_unique<Half>(picture);
+    if (!current) {
+      current = std::move(next);
+      continue;
+    }
+    if (current->is_waiting() && next->is_waiting()) {
+      ++pairs;
+      current->decode->run_with(*next->decode);
+      EXPECT(!current->is_waiting() || !next->is_waiting());
+    }
+    if (!current->is_waiting()) std::swap(current, next);
+    decoded += next->finish();
   }
-  return complete;
+  decoded += current->finish();
 }
 
 }  // namespace
@@ -110,20 +129,23 @@ int compare(const Picture& a, const Picture& b) {
 
 int main(int argc, char** argv) {
   using namespace torchdali::io;  // NOLINT: a program of its own
-  const int pairs = argc > 1 ? std::atoi(argv[1]) : 1000;
+  const int groups = argc > 1 ? std::atoi(argv[1]) : 700;
   Random random(5);
   const auto index = jpeg::Index::open("memory", kRoom);
-  int together = 0, sound = 0;
-  for (int i = 0; i < pairs; ++i) {
+  int sound = 0;
+  for (int i = 0; i < groups; ++i) {
     torchdali::set_active_isa(static_cast<torchdali::Isa>(i % torchdali::kNumIsas));
     jpeg::Index* const known = i % 3 == 0 ? index.get() : nullptr;
-    const auto a = random_picture(known, random), b = random_picture(known, random);
-    if (!a || !b) continue;
-    sound += !a->pixels.empty() + !b->pixels.empty();
-    together += compare(*a, *b);
-    if (known) compare(*b, *a);  // with the points of the first time
+    std::vector<Picture> pictures;
+    for (uint64_t n = 2 + random() % 2; n > 0; --n)
+      if (auto picture = random_picture(known, random)) pictures.push_back(*std::move(picture));
+    if (pictures.size() < 2) continue;
+    for (const Picture& picture : pictures) sound += !picture.pixels.empty();
+    compare(pictures);
+    std::reverse(pictures.begin(), pictures.end());
+    if (known) compare(pictures);  // with the points of the first time
   }
-  std::printf("%d of %d sound files were decoded together\n", together, sound);
-  EXPECT(together > sound / 4);
+  std::printf("%d pairs, %d files, %d of them sound\n", pairs, decoded, sound);
+  EXPECT(pairs > groups / 2);
   return 0;
 }

@@ -21,6 +21,7 @@
 #include "kernels/convert.h"
 #include "kernels/window/fill.h"
 #include "kernels/window/mirror.h"
+#include "kernels/window/normalize.h"
 #include "kernels/window/normalize_box.h"
 #include "kernels/window/transpose.h"
 #include "kernels/window/window.h"
@@ -156,6 +157,43 @@ void normalization_equals_its_formula() {
             normalize_case(2, w, c, mask & 1, mask & 2, mask & 4, in, out);
 }
 
+// Whole lines of the cache, and rows and planes that begin within one.
+void stores_that_bypass_the_cache_write_the_same() {
+  constexpr int64_t kHeight = 3, kLine = 64;
+  const float mean[] = {1, 2, 3}, scale[] = {0.5f, 0.25f, 2};
+  for (int64_t w : {16, 48, 50})
+    for (int64_t gap : {0, 1, 16})
+      for (int64_t offset : {0, 4})
+        for (bool mirror : {false, true}) {
+          const int64_t row = w + gap, plane = kHeight * row;
+          std::vector<uint8_t> in(static_cast<size_t>(kHeight * w * 3));
+          for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<uint8_t>(i * 37);
+          std::vector<float> out[2];
+          for (bool bypass : {false, true}) {
+            std::vector<float>& to = out[bypass ? 1 : 0];
+            const auto bytes = static_cast<size_t>(3 * plane) * sizeof(float) + 2 * kLine;
+            const std::unique_ptr<char, decltype(&std::free)> memory(
+                static_cast<char*>(std::aligned_alloc(kLine, bytes / kLine * kLine)), &std::free);
+            auto* first = reinterpret_cast<float*>(memory.get() + offset);
+            std::fill_n(first, 3 * plane, -1.0f);
+            normalize_rgb_to_planes({.in = in.data(),
+                                     .in_row = w * 3,
+                                     .out = first,
+                                     .out_row = row,
+                                     .out_plane = plane,
+                                     .height = kHeight,
+                                     .width = w,
+                                     .mirror = mirror,
+                                     .mean = {mean[0], mean[1], mean[2]},
+                                     .scale = {scale[0], scale[1], scale[2]},
+                                     .shift = 0.25f,
+                                     .bypass_cache = bypass});
+            to.assign(first, first + 3 * plane);
+          }
+          EXPECT(out[0] == out[1]);
+        }
+}
+
 void runs_cover_a_window_once() {
   const Shape in{3, 5, 7}, window{4, 4, 7};
   for (int64_t a = -4; a <= 3; ++a)
@@ -259,6 +297,7 @@ int main(int argc, char** argv) {
   every_pair_of_types_converts_as_promised();
   mirroring_reverses_pixels_of_every_size();
   normalization_equals_its_formula();
+  stores_that_bypass_the_cache_write_the_same();
   runs_cover_a_window_once();
   filling_repeats_the_channels();
   filling_outside_leaves_the_box();

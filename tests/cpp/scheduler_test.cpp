@@ -194,29 +194,35 @@ class OrderedJob : public CountingJob {
   std::vector<int> order_;
 };
 
-// Takes two tasks at a time.
+// Takes two tasks at a time. Every third task needs longer than the others.
 class PairingJob : public OrderedJob {
  public:
   PairingJob(int id, std::vector<int> order, int threads)
-      : OrderedJob(id, std::move(order)), expected_(static_cast<size_t>(threads)) {}
+      : OrderedJob(id, std::move(order)),
+        expected_(static_cast<size_t>(threads), -1),
+        waiting_(static_cast<size_t>(threads), -1) {}
   bool takes_two(int /*stage*/) const override { return true; }
-  void begin_two(int /*stage*/, int first, int second, int worker) override {
+  bool begin_two(int /*stage*/, int first, int second, int worker) override {
     EXPECT(runs(0, first) == 0 && runs(0, second) == 0);
-    expected_[static_cast<size_t>(worker)] = {second, first};
+    const auto w = static_cast<size_t>(worker);
+    // What was begun and has not run goes on, with another task.
+    EXPECT(before || waiting_[w] < 0 || runs(0, waiting_[w]) > 0 || waiting_[w] == first);
+    const bool second_first = first % 3 == 0;
+    expected_[w] = second_first ? second : first;
+    waiting_[w] = second_first ? first : second;
     ++pairs;
+    return second_first;
   }
   void run(int stage, int task, int worker) override {
-    auto& expected = expected_[static_cast<size_t>(worker)];
-    if (!expected.empty()) {
-      EXPECT(task == expected.back());
-      expected.pop_back();
-    }
+    int& expected = expected_[static_cast<size_t>(worker)];
+    EXPECT(expected < 0 || task == expected);
+    expected = -1;
     OrderedJob::run(stage, task, worker);
   }
   std::atomic<int> pairs = 0;
 
  private:
-  std::vector<std::vector<int>> expected_;  // per worker: tasks that were begun, the next one last
+  std::vector<int> expected_, waiting_;  // per worker
 };
 
 void two_tasks_are_begun_together_and_then_run() {

@@ -45,18 +45,24 @@ struct Decoded {
   PixelTarget target;
 };
 
-void run_two(const ImageInfo& info, int scale, const Wanted& a, const Wanted& b) {
-  std::array<Decoded, 2> made = {Decoded(a, info, scale), Decoded(b, info, scale)};
-  std::array<std::unique_ptr<PairableDecode>, 2> decodes;
-  for (size_t i = 0; i < 2; ++i)
-    decodes[i] = jpeg::prepare_decode((i == 0 ? a : b).bytes, info, Decoded::model(info), scale,
+// Two, and the one of them that needs longer with the next.
+void run_together(const ImageInfo& info, int scale, const std::array<Wanted, 3>& wanted) {
+  std::array<Decoded, 3> made = {Decoded(wanted[0], info, scale), Decoded(wanted[1], info, scale),
+                                 Decoded(wanted[2], info, scale)};
+  std::array<std::unique_ptr<PairableDecode>, 3> decodes;
+  for (size_t i = 0; i < 3; ++i)
+    decodes[i] = jpeg::prepare_decode(wanted[i].bytes, info, Decoded::model(info), scale,
                                       made[i].target, nullptr);
-  decode_together(decodes[0].get(), decodes[1].get());
-  for (size_t i = 0; i < 2; ++i) {
-    if (!decodes[i] || !decodes[i]->is_complete()) continue;
-    const Wanted& wanted = i == 0 ? a : b;
-    Decoded alone(wanted, info, scale);
-    EXPECT(jpeg::decode(wanted.bytes, info, Decoded::model(info), scale, alone.target));
+  PairableDecode* current = nullptr;
+  for (const auto& next : decodes) {
+    if (!next || next->is_done()) continue;
+    if (current != nullptr) current->run_with(*next);
+    if (current == nullptr || current->is_done()) current = next->is_done() ? nullptr : next.get();
+  }
+  for (size_t i = 0; i < 3; ++i) {
+    if (!decodes[i] || !decodes[i]->finish()) continue;
+    Decoded alone(wanted[i], info, scale);
+    EXPECT(jpeg::decode(wanted[i].bytes, info, Decoded::model(info), scale, alone.target));
     EXPECT(alone.pixels == made[i].pixels);
   }
 }
@@ -80,8 +86,7 @@ void run(Bytes bytes) {
   part.width = 1 + n / 5 % (seen.width - part.x);
   const Wanted whole{bytes, {0, 0, seen.height, seen.width}}, region{bytes, part};
   const Wanted shorter{bytes.first(bytes.size() - bytes.size() / 8), whole.region};
-  run_two(info, scale, whole, region);
-  run_two(info, scale, region, shorter);
+  run_together(info, scale, {whole, region, shorter});
 }
 
 }  // namespace

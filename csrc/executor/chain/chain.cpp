@@ -169,28 +169,7 @@ class Chain final : public Operator {
     run_from(sample, 0);
   }
   bool takes_two() const override { return members_[0].makes != nullptr; }
-  BegunPair begin_two(SampleContext& a, SampleContext& b) const override {
-    auto first = begin(a), second = begin(b);
-    if (first && second) decode_together(first->decode, second->decode);
-    return {std::move(first), std::move(second)};
-  }
-  void end(SampleContext& /*ctx*/, BegunSample& begun) const override {
-    auto& image = static_cast<Begun&>(begun);
-    run_fused(image.sample, image.fused, image.source, 0);
-    run_from(image.sample, image.fused.end);
-  }
-
- private:
-  // A sample whose first members are fused, and begin with decoding.
-  struct Begun final : BegunSample {
-    Begun(const std::vector<CpuMember>& members, size_t num_values, SampleContext& ctx)
-        : sample(members, num_values, ctx), fused(fuse_members(sample, 0)) {}
-    ChainSample sample;
-    FusedMembers fused;
-    SourceImage source;
-    PairableDecode* decode = nullptr;
-  };
-  std::unique_ptr<Begun> begin(SampleContext& ctx) const {
+  std::unique_ptr<BegunSample> begin(SampleContext& ctx) const override {
     try {
       auto begun = std::make_unique<Begun>(members_, static_cast<size_t>(num_values_), ctx);
       if (!begun->fused.is_worthwhile(0) || begun->fused.source == nullptr) return nullptr;
@@ -203,6 +182,26 @@ class Chain final : public Operator {
       return nullptr;
     }
   }
+  void continue_two(BegunSample& a, BegunSample& b) const override {
+    static_cast<Begun&>(a).decode->run_with(*static_cast<Begun&>(b).decode);
+  }
+  void end(SampleContext& /*ctx*/, BegunSample& begun) const override {
+    auto& image = static_cast<Begun&>(begun);
+    run_fused(image.sample, image.fused, image.source, 0);
+    run_from(image.sample, image.fused.end);
+  }
+
+ private:
+  // A sample whose first members are fused, and begin with decoding.
+  struct Begun final : BegunSample {
+    Begun(const std::vector<CpuMember>& members, size_t num_values, SampleContext& ctx)
+        : sample(members, num_values, ctx), fused(fuse_members(sample, 0)) {}
+    bool is_done() const override { return decode == nullptr || decode->is_done(); }
+    ChainSample sample;
+    FusedMembers fused;
+    SourceImage source;
+    PairableDecode* decode = nullptr;
+  };
   void run_from(ChainSample& sample, size_t at) const {
     while (at < members_.size()) {
       FusedMembers fused = fuse_members(sample, at);

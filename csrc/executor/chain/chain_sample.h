@@ -84,6 +84,9 @@ class ChainSample {
       }
       return scratch_[used_++]->memory.data();
     }
+    bool is_read_later(int /*output*/, int64_t /*bytes*/) const override {
+      return rows == nullptr && sample_.is_last(index_) && sample_.ctx_.is_read_later(0);
+    }
     // The next rows of the sample reuse the scratch memory.
     void begin_rows(void* target) {
       rows = target;

@@ -50,9 +50,9 @@ class Executor::Iteration final : public Job, public IterationData {
   bool takes_two(int stage) const override {
     return stage % 2 == 0 && executor_.plan_.sample_stages[stage / 2].takes_two >= 0;
   }
-  void begin_two(int stage, int first, int second, int worker) override {
+  bool begin_two(int stage, int first, int second, int worker) override {
     const InterruptionScope scope(cancelled);
-    executor_.runners_[worker]->begin_two(*this, stage / 2, first, second);
+    return executor_.runners_[worker]->begin_two(*this, stage / 2, first, second);
   }
   std::span<const int> order(int stage) const override {
     if (stage % 2 == 0) return largest_first_;
@@ -263,9 +263,9 @@ std::shared_ptr<const IterationData> Executor::run(std::vector<FedBatch> fed, in
     return nullptr;
   }
   for (int stage = 0; stage < stages_->size(); ++stage)
-    for (int task = 0, tasks = iteration->num_tasks(stage); task < tasks; ++task) {
-      if (iteration->takes_two(stage) && task % 2 == 0 && task + 1 < tasks)
-        iteration->begin_two(stage, task, task + 1, 0);
+    for (int i = 1, task = 0, next = 1; i <= iteration->num_tasks(stage); task = next, next = ++i) {
+      const bool has_next = i < iteration->num_tasks(stage);
+      if (has_next && iteration->begin_two(stage, task, next, 0)) std::swap(task, next);
       iteration->run(stage, task, 0);
     }
   for (const auto& batch : iteration->batches)

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <tuple>
 #include <utility>
 
 namespace torchdali {
@@ -54,19 +53,25 @@ void SampleRunner::forget() {
   for (int slot = 0; slot < plan_.num_slots; ++slot) release(slot);
 }
 
-void SampleRunner::begin_two(IterationData& iteration, int stage_index, int first, int second) {
+bool SampleRunner::begin_two(IterationData& iteration, int stage_index, int first, int second) {
+  if (plan_.sample_stages[stage_index].takes_two < 0) return false;
   // The events of a trace must not overlap on one thread.
-  if (trace::enabled() || iteration.bad.contains(first) || iteration.bad.contains(second)) return;
-  begin(iteration, stage_index, first);
-  second_->begin(iteration, stage_index, second);
-  Begun& other = second_->begun_;
-  if (!begun_.waits || !other.waits) return;
+  if (trace::enabled() || iteration.bad.contains(first) || iteration.bad.contains(second))
+    return false;
+  SampleRunner *a = this, *b = second_.get();
+  if (b->has_begun(iteration, stage_index, first)) std::swap(a, b);
+  if (!a->has_begun(iteration, stage_index, first)) a->begin(iteration, stage_index, first);
+  b->begin(iteration, stage_index, second);
+  if (!a->is_waiting() || !b->is_waiting()) return a->is_waiting();
   const int64_t start = now_ns();
-  std::tie(begun_.rest, other.rest) = step_->op->begin_two(ctx_, second_->ctx_);
-  begun_.shared_ns = other.shared_ns = (now_ns() - start) / 2;
+  a->step_->op->continue_two(*a->begun_.rest, *b->begun_.rest);
+  const int64_t half = (now_ns() - start) / 2;
+  a->begun_.shared_ns += half;
+  b->begun_.shared_ns += half;
+  return a->is_waiting();
 }
 
-// Runs the steps before the one that takes two, and enters that.
+// Runs the steps before the one that takes two, and begins that.
 void SampleRunner::begin(IterationData& iteration, int stage_index, int sample) {
   if (begun_.sample >= 0) forget();
   const SampleStage& stage = plan_.sample_stages[stage_index];
@@ -82,7 +87,7 @@ void SampleRunner::begin(IterationData& iteration, int stage_index, int sample) 
     else run_steps<false>(stage, 0, steps);
     const Step& step = plan_.steps[stage.steps[steps]];
     enter(step);
-    begun_.waits = guards_hold(step);
+    if (guards_hold(step)) begun_.rest = step.op->begin(ctx_);
   } catch (...) {
     begun_.error = std::current_exception();
   }
@@ -274,6 +279,12 @@ void SampleRunner::alias_output(int output, int input) {
   ScratchPool::Block* owner = input < 0 ? nullptr : owners_[step_->inputs[input]];
   if (owner != nullptr) ++owner->users;
   owners_[slot] = owner;
+}
+
+// Of the pipeline's outputs, those of large batches: they do not fit a worker's share of the cache.
+bool SampleRunner::is_read_later(int output, int64_t bytes) const {
+  constexpr int64_t kLargeBatch = int64_t{8} << 20;
+  return step_->batches[output] >= 0 && bytes * ctx_.batch_size() >= kLargeBatch;
 }
 
 void* SampleRunner::allocate_scratch(size_t bytes) {

@@ -65,9 +65,11 @@ class SampleRunner final : private SampleMemory {
   // Runs a sample stage for one sample, unless the sample is bad. An OperatorError is thrown, or
   // makes the sample a bad one.
   void run(IterationData& iteration, int stage, int sample);
-  // Begins two samples of a stage that takes two, up to the operator that does. run() continues
-  // them; a sample for which it is not called is forgotten. Raises nothing.
-  void begin_two(IterationData& iteration, int stage, int first, int second);
+  // Begins samples of a stage that takes two, unless `first` was begun before, and continues both
+  // in the operator that takes two until that is done with one of them. Returns whether that is
+  // `second`, so that `first` can be continued with another one. run() ends them; a sample for
+  // which it is not called is forgotten. Raises nothing.
+  bool begin_two(IterationData& iteration, int stage, int first, int second);
   // The memory, and the largest block, of this worker that held value `slot`; 0 without memory
   // statistics. Any thread.
   int64_t reserved(int slot) const {
@@ -84,15 +86,16 @@ class SampleRunner final : private SampleMemory {
   struct Begun {
     int64_t iteration = 0;  // its ID
     int stage = 0, sample = -1;
-    bool waits = false;  // for the step that takes two
     bool timed = false;
-    int64_t own_ns = 0, shared_ns = 0;  // before that step, and half of the time of begin_two()
+    int64_t own_ns = 0, shared_ns = 0;  // before that step, and half of the time of continue_two()
     std::exception_ptr error;
-    std::unique_ptr<BegunSample> rest;  // of that step; null if it was not begun
+    std::unique_ptr<BegunSample> rest;  // of the step that takes two; null if it was not begun
   };
 
   SampleRunner(const ExecutionPlan& plan, Meters& meters, int worker, bool has_second);
   void begin(IterationData& iteration, int stage_index, int sample);
+  // Whether another sample is of use to the one that was begun.
+  bool is_waiting() const { return begun_.rest != nullptr && !begun_.rest->is_done(); }
   bool has_begun(const IterationData& iteration, int stage, int sample) const {
     return begun_.sample == sample && begun_.stage == stage && begun_.iteration == iteration.id;
   }
@@ -112,6 +115,7 @@ class SampleRunner final : private SampleMemory {
   void allocate_output(int output, SampleView& view) override;
   void alias_output(int output, int input) override;
   void* allocate_scratch(size_t bytes) override;
+  bool is_read_later(int output, int64_t bytes) const override;
   bool guards_hold(const Step& step) const;
   void keep(const Step& step);
   void record_memory(const Step& step);

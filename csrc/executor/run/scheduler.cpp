@@ -15,6 +15,8 @@ namespace {
 // A claim takes about this long, so that locking costs little and the last claims of a batch end at
 // about the same time.
 constexpr double kClaimNs = 40e3;
+// Most tasks that a worker claims for beginning two at a time, if they take longer.
+constexpr int kTasksInPairs = 8;
 constexpr double kAverageWeight = 0.25;  // of the last claim, in the average time of a task
 
 // Attempts before a thread sleeps until the lock is free: some microseconds, less than sleeping and
@@ -222,8 +224,9 @@ bool Scheduler::admitted(const Entry& e) const {
 int Scheduler::claim_size(const Entry& e) const {
   const double ns = e.stages->task_ns_[e.stage];
   const int left = e.num_tasks - e.next_task;
-  // At the end of a stage, another worker may take the second task sooner.
-  const int least = e.takes_two && left >= 2 * num_threads() ? std::min(left, 2) : 1;
+  // The last task of a claim has no other one to be continued with. At the end of a stage, though,
+  // another worker may take tasks sooner.
+  const int least = e.takes_two ? std::clamp(left / (2 * num_threads()), 1, kTasksInPairs) : 1;
   if (ns <= 0) return least;
   return static_cast<int>(
       std::clamp(kClaimNs / ns, static_cast<double>(least), static_cast<double>(left)));
@@ -274,14 +277,18 @@ void Scheduler::run(Claim& claim, int worker) {
   Entry& e = *claim.entry;
   const auto task_at = [&](int i) { return e.order.empty() ? i : e.order[static_cast<size_t>(i)]; };
   const int end = claim.begin + claim.count;
-  for (int i = claim.begin; i < end; ++i) {
-    const int task = task_at(i);
-    if (task > std::min(claim.failed, e.first_failed.load(std::memory_order_relaxed))) {
+  for (int i = claim.begin, task = task_at(i), next; i < end; ++i, task = next) {
+    next = i + 1 < end ? task_at(i + 1) : task;
+    const auto is_skipped = [&] {
+      return task > std::min(claim.failed, e.first_failed.load(std::memory_order_relaxed));
+    };
+    if (e.takes_two && i + 1 < end && !is_skipped() &&
+        e.job->begin_two(claim.stage, task, next, worker))
+      std::swap(task, next);
+    if (is_skipped()) {
       ++claim.skipped;
       continue;
     }
-    if (e.takes_two && (i - claim.begin) % 2 == 0 && i + 1 < end)
-      e.job->begin_two(claim.stage, task, task_at(i + 1), worker);
     try {
       e.job->run(claim.stage, task, worker);
     } catch (...) {

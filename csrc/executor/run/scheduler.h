@@ -31,9 +31,13 @@ class Job {
   virtual void run(int stage, int task, int worker) = 0;
   // Whether a worker gains from claiming two tasks at once.
   virtual bool takes_two(int /*stage*/) const { return false; }
-  // Called before run() of two tasks that the worker has claimed; either may be skipped then.
+  // Called before run() of the first of two tasks that the worker has claimed; either may be
+  // skipped then. Returns whether the second one runs next, and the first one is begun again with
+  // another task.
   // Raises nothing.
-  virtual void begin_two(int /*stage*/, int /*first*/, int /*second*/, int /*worker*/) {}
+  virtual bool begin_two(int /*stage*/, int /*first*/, int /*second*/, int /*worker*/) {
+    return false;
+  }
   // The results are no longer wanted: long tasks may end early. Any thread, while tasks run.
   virtual void cancel() {}
 };

@@ -49,8 +49,12 @@ class Decoder final : public ScanReader {
   // Each returns false if anything is broken.
   bool run() { return plan() && run_rows(); }
   bool begin();
-  // After begin(), both together; `good`: whether each is.
-  static std::array<bool, 2> run_two(Decoder& a, Decoder& b);
+  // After begin(), while neither is_done(): both, until one of them is.
+  static void run_two(Decoder& a, Decoder& b);
+  bool is_done() const { return !more_; }
+  // After begin(): the rest.
+  bool finish();
+  void fail() { good_ = more_ = false; }
 
  private:
   using Blocks = std::array<kernels::JpegMcuBlock, kernels::kJpegMaxBlocksPerMcu>;
@@ -73,7 +77,6 @@ class Decoder final : public ScanReader {
   bool read_pair(int mcu_row);
   bool read_to(int end, kernels::JpegLane& lane, ScanBytes& source) const;
   bool next_lane();
-  bool finish();
   void finish_row(int mcu_row, int half);
 
   const Bytes scan_;
@@ -83,6 +86,7 @@ class Decoder final : public ScanReader {
   const bool pairs_rows_;
   int mcu_row_;  // that is being read
   bool good_ = true, complete_ = false;
+  bool more_ = false;  // lane_ describes MCUs
 
   // The blocks of one MCU. For each: its plane, null if it is not needed, and its row in the plane.
   Blocks blocks_;
@@ -202,7 +206,8 @@ bool Decoder::run_rows() {
 bool Decoder::begin() {
   if (!plan()) return false;
   start_row(mcu_row_, first_column_, last_column_);
-  return !is_broken();
+  more_ = next_lane();
+  return good_;
 }
 
 // Has lane_ describe the next MCUs: either all are outside of the region, or within its columns.
@@ -231,7 +236,6 @@ bool Decoder::next_lane() {
   return true;
 }
 
-// Reads what is left when the other decoder of run_two() has nothing more.
 bool Decoder::finish() {
   if (complete_ || !good_) return good_;
   if (!kernels::finish_jpeg_mcu(lane_)) return false;
@@ -241,19 +245,19 @@ bool Decoder::finish() {
   return run_rows();
 }
 
-std::array<bool, 2> Decoder::run_two(Decoder& a, Decoder& b) {
-  const auto next = [](Decoder& d) {
-    d.read(d.lane_.mcu);
-    return d.next_lane();
-  };
-  bool more_a = a.next_lane(), more_b = b.next_lane();
-  while (more_a && more_b) {
-    // Which of them is broken, and where the other one has stopped, is not known.
-    if (!kernels::decode_jpeg_lanes(a.lane_, b.lane_)) return {false, false};
-    if (a.lane_.is_done()) more_a = next(a);
-    if (b.lane_.is_done()) more_b = next(b);
+void Decoder::run_two(Decoder& a, Decoder& b) {
+  while (a.more_ && b.more_) {
+    if (!kernels::decode_jpeg_lanes(a.lane_, b.lane_)) {
+      // Which of them is broken, and where the other one has stopped, is not known.
+      a.fail();
+      b.fail();
+    }
+    for (Decoder* d : {&a, &b}) {
+      if (!d->more_ || !d->lane_.is_done()) continue;
+      d->read(d->lane_.mcu);
+      d->more_ = d->next_lane();
+    }
   }
-  return {a.finish(), b.finish()};
 }
 
 // Whether this decoder decodes the file.
@@ -274,14 +278,20 @@ class OneOfTwo final : public PairableDecode {
         decoder_(header_, model, scale, target_, points_.points()) {}
   // Returns false if anything is broken.
   bool begin() { return decoder_.begin(); }
-  bool is_complete() const override { return complete_; }
+  bool is_done() const override { return decoder_.is_done(); }
   void run_with(PairableDecode& other) override {
     auto& second = dynamic_cast<OneOfTwo&>(other);
-    const auto complete = Decoder::run_two(decoder_, second.decoder_);
-    complete_ = complete[0];
-    second.complete_ = complete[1];
-    for (OneOfTwo* one : {this, &second})
-      if (one->complete_) one->points_.store();
+    try {
+      Decoder::run_two(decoder_, second.decoder_);
+    } catch (const Error&) {  // of memory
+      decoder_.fail();
+      second.decoder_.fail();
+    }
+  }
+  bool finish() override {
+    if (!decoder_.finish()) return false;
+    points_.store();
+    return true;
   }
 
  private:
@@ -289,7 +299,6 @@ class OneOfTwo final : public PairableDecode {
   const Header header_;
   IndexedPoints points_;
   Decoder decoder_;
-  bool complete_ = false;
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ struct RgbPlanes {
   bool mirror;  // the last pixel of a row comes first
   float mean[3], scale[3];
   float shift;
+  bool bypass_cache;  // whether stores may
 };
 void normalize_rgb_to_planes(const RgbPlanes& planes);
 

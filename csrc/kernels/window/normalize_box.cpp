@@ -47,7 +47,8 @@ RgbPlanes rgb_planes(const NormalizeBox& r, const char* in, float* out, int64_t 
           .mirror = r.mirror,
           .mean = {r.mean[0], r.mean[1], r.mean[2]},
           .scale = {r.scale[0], r.scale[1], r.scale[2]},
-          .shift = r.shift};
+          .shift = r.shift,
+          .bypass_cache = r.bypass_cache};
 }
 
 // Any types and layouts: a row is converted to float, in the channel order of the output,
@@ -85,7 +86,9 @@ class RowConverter {
   void row(const char* in, char* out) {
     const int64_t w = r_.w.extent, channels = r_.c.extent;
     if (is_rgb(r_) && !interleaved_out_) {
-      normalize_rgb_to_planes(rgb_planes(r_, in, values_, 0, w, 1));
+      RgbPlanes line = rgb_planes(r_, in, values_, 0, w, 1);
+      line.bypass_cache = false;
+      normalize_rgb_to_planes(line);
       for (int64_t c = 0; c < channels; ++c) store(out, c);
       return;
     }

@@ -28,6 +28,7 @@ struct NormalizeBox {
   bool mirror;                         // reverse W
   std::span<const float> mean, scale;  // one per channel
   float shift;
+  bool bypass_cache = false;  // allows stores that do
 };
 
 // y = (x - mean) * scale + shift, converted as convert.h does. `scratch`: scratch_bytes(box) bytes,

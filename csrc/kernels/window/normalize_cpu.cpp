@@ -44,23 +44,31 @@ struct Shuffles {
 };
 
 #if TORCHDALI_ISA_LEVEL > 1
+template <bool kBypass>
 inline void normalize_16(float* out, __m128i bytes, float mean, float scale, float shift) {
   const __m512 x = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes));
   const __m512 y = _mm512_mul_ps(_mm512_sub_ps(x, _mm512_set1_ps(mean)), _mm512_set1_ps(scale));
-  _mm512_storeu_ps(out, _mm512_add_ps(y, _mm512_set1_ps(shift)));
+  const __m512 z = _mm512_add_ps(y, _mm512_set1_ps(shift));
+  if constexpr (kBypass) _mm512_stream_ps(out, z);
+  else _mm512_storeu_ps(out, z);
 }
 #else
+template <bool kBypass>
 inline void normalize_8(float* out, __m128i bytes, float mean, float scale, float shift) {
   const __m256 x = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes));
   const __m256 y = _mm256_mul_ps(_mm256_sub_ps(x, _mm256_set1_ps(mean)), _mm256_set1_ps(scale));
-  _mm256_storeu_ps(out, _mm256_add_ps(y, _mm256_set1_ps(shift)));
+  const __m256 z = _mm256_add_ps(y, _mm256_set1_ps(shift));
+  if constexpr (kBypass) _mm256_stream_ps(out, z);
+  else _mm256_storeu_ps(out, z);
 }
+template <bool kBypass>
 inline void normalize_16(float* out, __m128i bytes, float mean, float scale, float shift) {
-  normalize_8(out, bytes, mean, scale, shift);
-  normalize_8(out + 8, _mm_unpackhi_epi64(bytes, bytes), mean, scale, shift);
+  normalize_8<kBypass>(out, bytes, mean, scale, shift);
+  normalize_8<kBypass>(out + 8, _mm_unpackhi_epi64(bytes, bytes), mean, scale, shift);
 }
 #endif
 
+template <bool kBypass>
 inline void rgb_block(const RgbPlanes& p, const Shuffles& shuffles, const uint8_t* in, float* out) {
   const __m128i* blocks = reinterpret_cast<const __m128i*>(in);
   const __m128i b0 = _mm_loadu_si128(blocks), b1 = _mm_loadu_si128(blocks + 1),
@@ -70,14 +78,23 @@ inline void rgb_block(const RgbPlanes& p, const Shuffles& shuffles, const uint8_
     const __m128i bytes =
         _mm_or_si128(_mm_or_si128(_mm_shuffle_epi8(b0, mask[0]), _mm_shuffle_epi8(b1, mask[1])),
                      _mm_shuffle_epi8(b2, mask[2]));
-    normalize_16(out + c * p.out_plane, bytes, p.mean[c], p.scale[c], p.shift);
+    normalize_16<kBypass>(out + c * p.out_plane, bytes, p.mean[c], p.scale[c], p.shift);
   }
 }
 
-void normalize_rgb_to_planes(const RgbPlanes& planes) {
+constexpr int64_t kBlock = 16;
+
+// Whether all blocks are whole lines of the cache, which stores that bypass it need.
+bool has_whole_lines(const RgbPlanes& p) {
+  static_assert(kBlock * sizeof(float) == 64);
+  return p.width % kBlock == 0 && p.out_row % kBlock == 0 && p.out_plane % kBlock == 0 &&
+         reinterpret_cast<uintptr_t>(p.out) % 64 == 0;
+}
+
+template <bool kBypass>
+void rgb_to_planes(const RgbPlanes& planes) {
   const RgbPlanes p = planes;
   const Shuffles shuffles(p.mirror);
-  constexpr int64_t kBlock = 16;
   for (int64_t y = 0; y < p.height; ++y) {
     const uint8_t* in = p.in + y * p.in_row;
     float* out = p.out + y * p.out_row;
@@ -86,13 +103,21 @@ void normalize_rgb_to_planes(const RgbPlanes& planes) {
       continue;
     }
     const auto block = [&](int64_t x) {
-      rgb_block(p, shuffles, in + 3 * (p.mirror ? p.width - kBlock - x : x), out + x);
+      rgb_block<kBypass>(p, shuffles, in + 3 * (p.mirror ? p.width - kBlock - x : x), out + x);
     };
     int64_t x = 0;
     for (; x + kBlock <= p.width; x += kBlock) block(x);
     if (x < p.width)
       block(p.width - kBlock);  // overlaps the previous block and writes the same values
   }
+  if constexpr (kBypass) _mm_sfence();  // before another thread is told of the output
+}
+
+// Of a batch that is read later, stores through the cache take twice the time: each line is first
+// read from memory.
+void normalize_rgb_to_planes(const RgbPlanes& p) {
+  if (p.bypass_cache && has_whole_lines(p)) rgb_to_planes<true>(p);
+  else rgb_to_planes<false>(p);
 }
 #else
 void normalize_rgb_to_planes(const RgbPlanes& p) {

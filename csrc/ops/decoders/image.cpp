@@ -32,7 +32,7 @@ class EncodedImage final : public ImageSource {
     return decode_.get();
   }
   void make(SampleContext& ctx, const ImagePart& window, void* out) override {
-    if (decode_ != nullptr && decode_->is_complete()) return;
+    if (decode_ != nullptr && decode_->finish()) return;
     decoder_.decode_into(ctx, bytes_, info_, region_of(window), out, scale_);
   }
 

@@ -171,6 +171,7 @@ void DecodingOperator::run(SampleContext& ctx) const {
 
 struct DecodingOperator::Begun final : BegunSample {
   explicit Begun(SampleContext& ctx) : scratch(ctx) {}
+  bool is_done() const override { return decode == nullptr || decode->is_done(); }
   ContextScratch scratch;
   io::Bytes bytes;
   io::ImageInfo info;
@@ -179,7 +180,7 @@ struct DecodingOperator::Begun final : BegunSample {
   std::unique_ptr<PairableDecode> decode;
 };
 
-std::unique_ptr<DecodingOperator::Begun> DecodingOperator::begin(SampleContext& ctx) const {
+std::unique_ptr<BegunSample> DecodingOperator::begin(SampleContext& ctx) const {
   try {
     auto begun = std::make_unique<Begun>(ctx);
     begun->bytes = encoded_bytes(ctx.input(0));
@@ -195,15 +196,13 @@ std::unique_ptr<DecodingOperator::Begun> DecodingOperator::begin(SampleContext& 
   }
 }
 
-BegunPair DecodingOperator::begin_two(SampleContext& a, SampleContext& b) const {
-  auto first = begin(a), second = begin(b);
-  if (first && second) decode_together(first->decode.get(), second->decode.get());
-  return {std::move(first), std::move(second)};
+void DecodingOperator::continue_two(BegunSample& a, BegunSample& b) const {
+  static_cast<Begun&>(a).decode->run_with(*static_cast<Begun&>(b).decode);
 }
 
 void DecodingOperator::end(SampleContext& ctx, BegunSample& begun) const {
   const auto& image = static_cast<const Begun&>(begun);
-  if (image.decode == nullptr || !image.decode->is_complete())
+  if (image.decode == nullptr || !image.decode->finish())
     decoder_.decode_into(ctx, image.bytes, image.info, image.region, image.out);
 }
 

@@ -67,7 +67,8 @@ class DecodingOperator : public Operator {
   explicit DecodingOperator(const OpSpec& spec) : decoder_(spec) {}
   void run(SampleContext& ctx) const final;
   bool takes_two() const override { return decoder_.takes_two(); }
-  BegunPair begin_two(SampleContext& a, SampleContext& b) const override;
+  std::unique_ptr<BegunSample> begin(SampleContext& ctx) const override;
+  void continue_two(BegunSample& a, BegunSample& b) const override;
   void end(SampleContext& ctx, BegunSample& begun) const override;
 
  protected:
@@ -77,7 +78,6 @@ class DecodingOperator : public Operator {
   struct Begun;
   // nullopt: the whole image. `size`: ImageDecoder::size().
   virtual std::optional<io::Region> region(SampleContext& ctx, const Shape& size) const = 0;
-  std::unique_ptr<Begun> begin(SampleContext& ctx) const;
 
   ImageDecoder decoder_;
 };

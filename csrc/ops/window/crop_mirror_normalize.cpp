@@ -145,6 +145,7 @@ kernels::NormalizeBox make_box(SampleContext& ctx, const NormalizeArgs& args,
   box.out_dtype = args.dtype();
   box.mirror = mirror;
   box.shift = args.shift();
+  box.bypass_cache = ctx.is_read_later(0);
   const std::span<float> values = ctx.scratch<float>(2 * channels);
   args.set_channels(ctx, plan, values);
   box.mean = values.first(channels);
