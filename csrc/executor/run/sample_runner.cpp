@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/memory/stream_copy.h"
+
 namespace torchdali {
 
 namespace {
@@ -268,12 +270,22 @@ void SampleRunner::alias_output(int output, int input) {
     if (from != nullptr && iteration_->batches[batch]->sample(ctx_.index_in_batch_).data == from)
       return;
     allocate_in_batch(batch, view);
-    if (const auto bytes = view.size_bytes(); bytes > 0) std::memcpy(view.data, from, bytes);
+    copy_to_output(output, view.data, from, view.size_bytes());
     return;
   }
   ScratchPool::Block* owner = input < 0 ? nullptr : owners_[step_->inputs[input]];
   if (owner != nullptr) ++owner->users;
   owners_[slot] = owner;
+}
+
+// What no step reads again, and is too much for the caches until the user reads it, bypasses them.
+void SampleRunner::copy_to_output(int output, void* to, const void* from, int64_t bytes) {
+  constexpr int64_t kLarge = int64_t{16} << 20;
+  const int slot = step_->outputs[output], batch = step_->batches[output];
+  const auto size = static_cast<size_t>(bytes);
+  if (batch >= 0 && values_[slot].size_bytes() * iteration_->batch_size >= kLarge)
+    stream_copy(to, from, size);
+  else if (size > 0) std::memcpy(to, from, size);
 }
 
 void* SampleRunner::allocate_scratch(size_t bytes) {

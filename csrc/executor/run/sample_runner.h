@@ -112,6 +112,7 @@ class SampleRunner final : private SampleMemory {
   void allocate_output(int output, SampleView& view) override;
   void alias_output(int output, int input) override;
   void* allocate_scratch(size_t bytes) override;
+  void copy_to_output(int output, void* to, const void* from, int64_t bytes) override;
   bool guards_hold(const Step& step) const;
   void keep(const Step& step);
   void record_memory(const Step& step);
