@@ -32,6 +32,8 @@ PARTS = (
     "python_function",
     "numba_function",
     "loader",
+    "held",
+    "start",
     "compiled",
     "arrays",
     "memory",
