@@ -4,7 +4,7 @@
 Every measurement is a fresh process. It imports torch first, as a training script does (DALI's venv
 has none), and then measures ``import_ms`` (the package), ``build_ms`` (from the definition to the
 first request for a batch) and ``first_ms`` (to the first batch), and ``total_ms`` from the end of
-the import of torch. Axes: ``work``: "images" (64 JPEG files, decoded and resized by two threads;
+the import of torch. ``cpu_ms`` is the CPU time in between. Axes: ``work``: "images" (64 JPEG files, decoded and resized by two threads;
 torch's DataLoader decodes with Pillow, in two workers) or "tensors" (a dataset of tensors in
 memory); ``workers``: worker processes of "tensors"; ``cold``: whether the files of the peer's
 packages are dropped from the page cache before; ``data`` (folder).
@@ -30,7 +30,7 @@ from benchmarks.pipelines.files import find_files
 
 BENCHMARK = __name__
 PEERS = {"images": ("torchdali", "dali", "dataloader"), "tensors": ("torchdali", "dataloader")}
-PARTS = ("import_ms", "build_ms", "first_ms", "total_ms")
+PARTS = ("import_ms", "build_ms", "first_ms", "total_ms", "cpu_ms")
 BATCH = 64
 THREADS = 2
 SIZE = 224
@@ -58,7 +58,7 @@ def measure(peers: list[str], axes: dict[str, Any], *, rounds: int) -> list[dict
         if name in peers
     ]
     values: dict[str, dict[str, list[float]]] = {}
-    for number in range(rounds):
+    for number in range(rounds + 1):
         for entry in results:
             if "absent" in entry:
                 continue
@@ -67,10 +67,12 @@ def measure(peers: list[str], axes: dict[str, Any], *, rounds: int) -> list[dict
             except PeerError as error:
                 entry["absent"] = " ".join(str(error).split())[:160]
                 continue
+            if number == 0:  # fills the page cache, and compiles modules
+                continue
             entry["versions"] = measured.pop("versions")
             for metric, value in measured.items():
                 values.setdefault(entry["peer"], {}).setdefault(metric, []).append(value)
-        harness.progress(f"{BENCHMARK} {shown}: round {number + 1} of {rounds}")
+        harness.progress(f"{BENCHMARK} {shown}: round {number} of {rounds}")
     for entry in results:
         if "absent" not in entry:
             entry["metrics"] = {m: harness.spread(v) for m, v in values[entry["peer"]].items()}
@@ -83,7 +85,11 @@ def _run(peer: str, axes: dict[str, Any]) -> dict[str, Any]:
         drop = [python, "-m", __name__, "drop"]
         subprocess.run(drop, cwd=ROOT, check=True)
     command = [python, "-m", __name__, peer, json.dumps(axes)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    # As when packages are installed, modules are compiled once.
+    settings = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(
+        command, cwd=ROOT, env=settings, capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         raise PeerError(f"{peer}: {done.stderr.strip().rpartition(chr(10))[2]}")
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -183,6 +189,7 @@ def _main(peer: str, axes: dict[str, Any]) -> None:
     else:
         parts = _loader(peer, axes, _Images(files) if axes["work"] == "images" else data)
     load, build, first = parts
+    cpu = time.process_time()
     times = [time.perf_counter()]
     load()
     times.append(time.perf_counter())
@@ -191,7 +198,8 @@ def _main(peer: str, axes: dict[str, Any]) -> None:
     first(built)
     times.append(time.perf_counter())
     lasted = [1e3 * (b - a) for a, b in itertools.pairwise(times)]
-    found = dict(zip(PARTS, [*lasted, sum(lasted)], strict=True))
+    cpu = 1e3 * (time.process_time() - cpu)
+    found = dict(zip(PARTS, [*lasted, sum(lasted), cpu], strict=True))
     print(json.dumps({**found, "versions": versions(peer)}))
 
 
