@@ -3,8 +3,8 @@
 
 Every measurement is a fresh process. It imports torch first, as a training script does (DALI's venv
 has none), and then measures ``import_ms`` (the package), ``build_ms`` (from the definition to the
-first request for a batch) and ``first_ms`` (to the first batch), and ``total_ms`` from the end of
-the import of torch. ``cpu_ms`` is the CPU time in between. Axes: ``work``: "images" (64 JPEG files, decoded and resized by two threads;
+first request for a batch), ``first_ms`` (to the first batch), their sum ``total_ms`` and the CPU
+time ``cpu_ms``. Axes: ``work``: "images" (64 JPEG files, decoded and resized by two threads;
 torch's DataLoader decodes with Pillow, in two workers) or "tensors" (a dataset of tensors in
 memory); ``workers``: worker processes of "tensors"; ``cold``: whether the files of the peer's
 packages are dropped from the page cache before; ``data`` (folder).
