@@ -12,7 +12,6 @@ _PARTS = {
     "build_ms": "definition",
     "first_ms": "first batch",
     "total_ms": "total",
-    "cpu_ms": "CPU time of the process",
 }
 _WORK = {
     "process": "arrays in the process, copied and flipped",
@@ -67,13 +66,13 @@ def start_table(document: dict[str, Any]) -> str:
                 row.append("absent")
                 continue
             cell = f"{median(result, metric):,.0f}"
-            comparable = metric in ("total_ms", "cpu_ms") and "absent" not in reference
+            comparable = metric == "total_ms" and "absent" not in reference
             if result is not reference and comparable:
                 cell += f" ({1 / paired_ratio(reference, result, metric):.1f})"
             row.append(cell)
         rows.append(row)
     note = (
         "After `import torch`. Cold: the files of the packages are not in the page cache. In "
-        "brackets: the peer's time divided by torchdali's. Workers are not in the CPU time."
+        "brackets: the peer's time divided by torchdali's."
     )
     return f"{markdown(['ms', *_PARTS.values()], rows)}\n\n{note}"
