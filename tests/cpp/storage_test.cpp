@@ -75,6 +75,7 @@ void what_nothing_needs_for_long_is_freed() {
 void a_storage_that_is_in_use_keeps_no_other() {
   StoragePool pool(1, true);
   std::vector<Storage> held;
+  held.reserve(20);
   for (int i = 0; i < 20; ++i) held.push_back(pool.acquire(kLarge));
   held.erase(held.begin() + 1, held.end() - 1);  // the first and the last are kept
   for (int i = 0; i < 300; ++i) addresses(pool, 1, kLarge);
