@@ -198,6 +198,7 @@ void stored_samples_arrive_whole() {
     slab.clear();
     std::vector<std::vector<std::byte>> all(kSamples, std::vector<std::byte>(size));
     std::vector<std::thread> workers;
+    workers.reserve(2);
     for (int w = 0; w < 2; ++w) {
       workers.emplace_back([&, w] {
         for (int s = w; s < kSamples; s += 2) {
