@@ -54,6 +54,7 @@ void every_task_is_claimed_once() {
   constexpr int kJobs = 2000, kWorkers = 4;
   std::vector<std::atomic<int>> claims(kJobs * kTasks);
   std::vector<std::thread> workers;
+  workers.reserve(kWorkers);
   for (int w = 0; w < kWorkers; ++w) {
     workers.emplace_back([&, w] {
       Board own(dup(board.fd()));
@@ -103,6 +104,7 @@ void a_job_that_is_not_done_holds_up_no_other() {
 void a_job_keeps_its_result_until_it_is_retired() {
   Board board;
   std::vector<uint64_t> jobs;
+  jobs.reserve(Board::kMaxJobs);
   for (int j = 0; j < Board::kMaxJobs; ++j) jobs.push_back(board.post(job_info(-1, 1, j)));
   EXPECT(board.full());
   for (int j = 0; j < Board::kMaxJobs; ++j) EXPECT(do_one(board, 0, j == 34) == j);
@@ -162,6 +164,7 @@ void samples_of_one_size_lie_side_by_side() {
   for (int round = 0; round < 20; ++round) {
     slab.clear();
     std::vector<std::thread> workers;
+    workers.reserve(4);
     for (int w = 0; w < 4; ++w) {
       workers.emplace_back([&, w] {
         for (int i = w; i < kSamples; i += 4) {
