@@ -33,6 +33,8 @@ PARTS = (
     "python_function",
     "numba_function",
     "loader",
+    "held",
+    "start",
     "compiled",
     "arrays",
     "memory",

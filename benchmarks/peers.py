@@ -34,7 +34,7 @@ class PeerError(RuntimeError):
     """A peer is absent or failed; the message says why."""
 
 
-def _python_of(peer: str) -> str:
+def python_of(peer: str) -> str:
     """Returns the peer's interpreter; peers with conflicting requirements have a venv each."""
     if peer.startswith("dali"):
         variable, command = "TORCHDALI_DALI_PYTHON", "make dali"
@@ -53,7 +53,7 @@ class Peer:
     def __init__(self, name: str, benchmark: str, axes: dict[str, Any]) -> None:
         self.name = name
         self._process = subprocess.Popen(
-            [_python_of(name), "-m", "benchmarks.peers"],
+            [python_of(name), "-m", "benchmarks.peers"],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

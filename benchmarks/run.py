@@ -39,11 +39,13 @@ from benchmarks.pipelines import (
     containers,
     evaluation,
     external_source,
+    held,
     imagenet,
     jpeg_index,
     loader,
     remote,
     scale,
+    start,
 )
 from benchmarks.pipelines.files import find_files
 
@@ -305,6 +307,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                     rounds=rounds, seconds=min(seconds, 2.0), warm_up=8 if work != "start" else 2,
                 )  # fmt: skip
             results += memory.measure_loader(peers, {"work": "tensors", **axes_of})
+    if "held" in options.parts:
+        results += held.measure(options.peers, rounds=rounds)
+    if "start" in options.parts:
+        for case in start.cases():
+            results += start.measure(options.peers, {**case, "data": options.data}, rounds=rounds)
     if "compiled" in options.parts:
         results += compiled.measure(options, axes, rounds=rounds, seconds=seconds)
     if "arrays" in options.parts:

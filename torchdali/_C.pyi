@@ -44,6 +44,15 @@ class TraceSession:
 class Buffered:
     """Base of classes whose ``__buffer__`` is what ``memoryview(x)`` sees, on any Python."""
 
+class TensorCopies:
+    """Copies of packed tensors, in memory that is reused when nothing refers to it."""
+
+    def copy(self, tensor: torch.Tensor) -> torch.Tensor: ...
+    def copy_all(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]: ...
+    def release_unused(self) -> None: ...
+
+def tensors_of_arrays(arrays: list[Any]) -> list[torch.Tensor] | None: ...
+
 class SampleNames:
     def __len__(self) -> int: ...
     def __getitem__(self, index: int) -> str: ...
@@ -85,6 +94,7 @@ class Executor:
         on_error: str = "raise",
         inline_only: bool = False,
         kept_storages: int = 6,
+        keeps_more: bool = True,
     ) -> None: ...
     def run(
         self,

@@ -7,6 +7,7 @@ processes rely on that: they take the few modules that they need, and never load
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 from typing import TYPE_CHECKING, Any
@@ -108,12 +109,27 @@ class _Finder:
 sys.meta_path.append(_Finder)
 
 
+def _load(module: str) -> Any:
+    """Imports a part of the package.
+
+    Its modules make no garbage, but so many objects that Python would search all those of torch for
+    it, which takes as long as the import itself. So the search is left for later.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return importlib.import_module(f"{__name__}.{module}")
+    finally:
+        if collects:
+            gc.enable()
+
+
 def __getattr__(name: str) -> Any:
     if name not in __all__ and name not in _ELSEWHERE and name not in _MODULES:
         unsupported = importlib.import_module(f"{__name__}._common.unsupported")
         return unsupported.names_of(__name__)(name)
     module, attribute = _ELSEWHERE.get(name, (name, ""))
-    found = importlib.import_module(f"{__name__}.{module}")
+    found = _load(module)
     value = getattr(found, attribute) if attribute else found
     globals()[name] = value
     return value

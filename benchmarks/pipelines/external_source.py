@@ -79,7 +79,8 @@ class Tensors:
         return 1 << 40
 
 
-def _dataloader(source: Copy, axes: dict[str, Any]) -> Any:
+def loader_of(source: Copy, axes: dict[str, Any]) -> Any:
+    """Returns torch's DataLoader over a source."""
     import torch
 
     return torch.utils.data.DataLoader(
@@ -92,7 +93,8 @@ def _dataloader(source: Copy, axes: dict[str, Any]) -> Any:
     )
 
 
-def _pipeline(dali: Any, source: Any, axes: dict[str, Any]) -> Any:
+def pipeline_of(dali: Any, source: Any, axes: dict[str, Any]) -> Any:
+    """Returns a pipeline that has a source only."""
     parallel = axes["work"] != "array"
     options: dict[str, Any] = {"batch": True, "no_copy": True}
     if parallel:
@@ -125,10 +127,10 @@ def make(peer: str, axes: dict[str, Any]) -> Callable[[], int | tuple[int, float
         def start() -> tuple[int, float]:
             begin = time.perf_counter()
             if peer == "dataloader":
-                loader = iter(_dataloader(source, axes))
+                loader = iter(loader_of(source, axes))
                 count = len(next(loader))
             else:
-                loader = _pipeline(api(peer), source, axes)
+                loader = pipeline_of(api(peer), source, axes)
                 count = len(loader.run()[0])
             return count, time.perf_counter() - begin  # shutdown is not timed
 
@@ -136,7 +138,7 @@ def make(peer: str, axes: dict[str, Any]) -> Callable[[], int | tuple[int, float
     if peer == "dataloader":
         if axes["work"] == "array":
             raise ValueError("torch's DataLoader cannot take whole batches from a source")
-        batches = iter(_dataloader(source, axes))
+        batches = iter(loader_of(source, axes))
         return lambda: len(next(batches))
-    pipeline = _pipeline(api(peer), source, axes)
+    pipeline = pipeline_of(api(peer), source, axes)
     return lambda: len(pipeline.run()[0])

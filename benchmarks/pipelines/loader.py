@@ -91,7 +91,8 @@ def _data(peer: str, axes: dict[str, Any]) -> Any:
     return Files(axes["data"], EPOCH[work])
 
 
-def _loader(peer: str, axes: dict[str, Any], data: Any) -> Any:
+def loader_of(peer: str, axes: dict[str, Any], data: Any) -> Any:
+    """Returns the DataLoader of a peer."""
     work = axes["work"]
     options: dict[str, Any] = {
         "batch_size": BATCH,
@@ -121,12 +122,12 @@ def make(peer: str, axes: dict[str, Any]) -> Callable[[], int | tuple[int, float
     """Returns a function that takes one batch and returns its size."""
     data = _data(peer, axes)
     if axes["work"] != "start":
-        sizes = _epochs(_loader(peer, axes, data))
+        sizes = _epochs(loader_of(peer, axes, data))
         return lambda: next(sizes)
 
     def start() -> tuple[int, float]:
         begin = time.perf_counter()
-        iterator = iter(_loader(peer, axes, data))
+        iterator = iter(loader_of(peer, axes, data))
         count = len(next(iterator)[0])
         return count, time.perf_counter() - begin  # shutdown is not timed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.tables import accuracy, functional, operators, pipelines, reading, scaling
+from benchmarks.tables import accuracy, functional, operators, pipelines, reading, scaling, starting
 from benchmarks.tables.cells import TITLES, of
 
 __all__ = ["SECTIONS", "setup_text", "tables"]
@@ -36,6 +36,8 @@ SECTIONS = {
     "python_function": ("python_function", operators.python_function_table),
     "numba_function": ("numba_function", operators.numba_function_table),
     "loader": ("loader", pipelines.loader_table),
+    "held": ("held", starting.held_table),
+    "start": ("start", starting.start_table),
     "compiled": ("compiled", pipelines.compiled_table),
     "arrays": ("arrays", reading.arrays_table),
     "memory": ("memory", pipelines.memory_table),

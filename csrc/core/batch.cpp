@@ -19,40 +19,6 @@ char* at_offset(const Storage& storage, int64_t offset) {
 
 }  // namespace
 
-Storage Storage::on_host(size_t size_bytes) {
-  constexpr size_t kAlignment = 64;  // a cache line, and the widest vectors
-  const size_t rounded = std::max(size_bytes, size_t{1}) + kAlignment - 1;
-  void* data = rounded < size_bytes
-                   ? nullptr
-                   : std::aligned_alloc(kAlignment, rounded / kAlignment * kAlignment);
-  TORCHDALI_CHECK_KIND(kRuntime, data != nullptr, "out of memory: ", size_bytes,
-                       " bytes for an output");
-  return {data, size_bytes, MemoryKind::kHost, {data, std::free}};
-}
-
-Storage StoragePool::acquire(size_t size_bytes) {
-  if (kind_ != MemoryKind::kHost) return device_->allocate(kind_, size_bytes);
-  const std::lock_guard lock(mutex_);
-  for (const Storage& s : kept_) {
-    if (s.is_unshared() && s.size_bytes() >= size_bytes && s.size_bytes() / 2 <= size_bytes)
-      return s;
-  }
-  Storage fresh = Storage::on_host(size_bytes);
-  if (kept_.size() >= max_kept_) {
-    // Drops one that is unused, else the oldest, which lives on while it is referenced.
-    auto victim =
-        std::find_if(kept_.begin(), kept_.end(), [](const Storage& s) { return s.is_unshared(); });
-    kept_.erase(victim == kept_.end() ? kept_.begin() : victim);
-  }
-  kept_.push_back(fresh);
-  return fresh;
-}
-
-void StoragePool::release_unused() {
-  const std::lock_guard lock(mutex_);
-  std::erase_if(kept_, [](const Storage& s) { return s.is_unshared(); });
-}
-
 Batch::Batch(int size, std::shared_ptr<StoragePool> pool)
     : pool_(std::move(pool)), own_(size), samples_(size) {}
 

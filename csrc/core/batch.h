@@ -2,7 +2,6 @@
 // Batch: one output of one iteration as tensors.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -11,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/storage.h"
+#include "core/memory/storage_pool.h"
 #include "core/view.h"
 
 namespace torchdali {
@@ -22,31 +21,6 @@ struct BatchTensor {
   int64_t offset = 0;  // bytes
   DType dtype = DType::kNone;
   Shape shape;
-};
-
-// The storages of one output, reused from iteration to iteration. A storage is reused only if
-// nothing else references it, so tensors that the user keeps never change. Memory of a device is
-// not pooled here: torch's allocators do that, and know which streams still use it. Any thread.
-class StoragePool {
- public:
-  // `device` is used for other kinds of memory than kHost.
-  explicit StoragePool(size_t max_kept, MemoryKind kind = MemoryKind::kHost,
-                       const DeviceMemory* device = nullptr)
-      : max_kept_(max_kept), kind_(kind), device_(device) {}
-  Storage acquire(size_t size_bytes);
-  void release_unused();
-  MemoryKind memory_kind() const { return kind_; }
-  // Whether the last batch was ragged. Then the next does not try one allocation for all samples.
-  std::atomic<bool> expect_ragged{false};
-  // Size of the largest ragged batch in pinned memory, which the next one allocates at once.
-  std::atomic<int64_t> expected_bytes{0};
-
- private:
-  const size_t max_kept_;
-  const MemoryKind kind_;
-  const DeviceMemory* const device_;
-  std::mutex mutex_;
-  std::vector<Storage> kept_;
 };
 
 // Written by many threads, each sample once; read after the last one.

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/storage.h"
+#include "core/memory/storage.h"
 #include "gpu/launch.h"
 #include "gpu/stream.h"
 

@@ -26,6 +26,7 @@ void bind_errors(nb::module_& m);
 void bind_registry(nb::module_& m);
 void bind_executor(nb::module_& m);
 void bind_buffer(nb::module_& m);
+void bind_copies(nb::module_& m);
 void bind_keys(nb::module_& m);
 void bind_functions(nb::module_& m);
 void bind_trace(nb::module_& m);

@@ -77,14 +77,15 @@ void bind_executor(nb::module_& m) {
   bind_one_thread(m);
   nb::class_<PyExecutor>(m, "Executor")
       .def(nb::init<const nb::list&, const nb::list&, int, int, bool, bool, bool, const PyExecutor*,
-                    const PyDevice*, int, bool, const std::string&, bool, int>(),
+                    const PyDevice*, int, bool, const std::string&, bool, int, bool>(),
            nb::arg("nodes"), nb::arg("outputs"), nb::kw_only(), nb::arg("batch_size"),
            nb::arg("num_threads"), nb::arg("set_affinity") = false, nb::arg("memory_stats") = false,
            nb::arg("fuse") = true, nb::arg("workers").none() = nb::none(),
            nb::arg("device").none() = nb::none(), nb::arg("gpu_depth") = 0,
            nb::arg("guess_layouts") = true, nb::arg("on_error") = "raise",
            nb::arg("inline_only") = false,
-           nb::arg("kept_storages") = ExecutorOptions().kept_storages)
+           nb::arg("kept_storages") = ExecutorOptions().kept_storages,
+           nb::arg("keeps_more") = ExecutorOptions().keeps_more)
       .def("schedule", &PyExecutor::schedule, nb::arg("fed") = std::vector<PyExecutor::Fed>(),
            nb::arg("sample_ids") = std::vector<uint64_t>())
       .def("run", &PyExecutor::run, nb::arg("inputs"), nb::arg("batch_size"), nb::arg("seeds"),

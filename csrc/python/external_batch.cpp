@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/dtype.h"
-#include "core/storage.h"
+#include "core/memory/storage.h"
 #include "kernels/window/strided_copy.h"
 #include "kernels/window/transpose.h"
 #include "python/arrays/torch_tensors.h"

@@ -9,6 +9,7 @@ NB_MODULE(_C, m) {
   torchdali::bind_registry(m);
   torchdali::bind_executor(m);
   torchdali::bind_buffer(m);
+  torchdali::bind_copies(m);
   torchdali::bind_keys(m);
   torchdali::bind_functions(m);
   torchdali::bind_trace(m);

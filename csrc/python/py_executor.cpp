@@ -119,13 +119,14 @@ PyExecutor::PyExecutor(const nb::list& nodes, const nb::list& outputs, int batch
                        int num_threads, bool set_affinity, bool memory_stats, bool fuse,
                        const PyExecutor* workers, const PyDevice* device, int gpu_depth,
                        bool guess_layouts, const std::string& on_error, bool inline_only,
-                       int kept_storages) {
+                       int kept_storages, bool keeps_more) {
   Graph graph = to_graph(nodes, outputs);
   for (Node& node : graph.nodes) node.guesses_layouts = guess_layouts;
   const ExecutorOptions options{.max_batch_size = batch_size,
                                 .num_threads = num_threads,
                                 .inline_only = inline_only,
                                 .kept_storages = kept_storages,
+                                .keeps_more = keeps_more,
                                 .set_affinity = set_affinity,
                                 .fuse = fuse && fusion_enabled(),
                                 .memory_stats = memory_stats,

@@ -33,7 +33,7 @@ class PyExecutor {
   PyExecutor(const nb::list& nodes, const nb::list& outputs, int batch_size, int num_threads,
              bool set_affinity, bool memory_stats, bool fuse, const PyExecutor* workers,
              const PyDevice* device, int gpu_depth, bool guess_layouts, const std::string& on_error,
-             bool inline_only, int kept_storages);
+             bool inline_only, int kept_storages, bool keeps_more);
   PyExecutor(const PyExecutor&) = delete;
   PyExecutor& operator=(const PyExecutor&) = delete;
   ~PyExecutor();

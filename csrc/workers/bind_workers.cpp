@@ -82,8 +82,7 @@ void store(Slab& slab, int output, int sample, nb::handle array) {
   const DType dtype = buffer.dtype();
   const std::vector<int64_t> shape = buffer.shape();
   const nb::gil_scoped_release release;
-  copy_to_shared(slab.allocate(output, sample, dtype, shape), buffer.view().buf,
-                 static_cast<size_t>(buffer.view().len));
+  slab.store(output, sample, dtype, shape, buffer.view().buf);
 }
 
 // Stores the samples of an array whose first axis is the batch.
@@ -97,17 +96,16 @@ void store_batch(Slab& slab, int output, nb::handle array) {
   const size_t bytes = shape[0] == 0 ? 0 : static_cast<size_t>(buffer.view().len / shape[0]);
   const nb::gil_scoped_release release;
   for (int64_t i = 0; i < shape[0]; ++i)
-    copy_to_shared(slab.allocate(output, static_cast<int>(i), dtype, inner),
-                   static_cast<const std::byte*>(buffer.view().buf) + i * bytes, bytes);
+    slab.store(output, static_cast<int>(i), dtype, inner,
+               static_cast<const std::byte*>(buffer.view().buf) + i * bytes);
 }
 
 // Stores a buffer at an offset that the caller records.
 uint64_t put(Slab& slab, nb::handle data) {
   const Buffer buffer(data);
   const nb::gil_scoped_release release;
-  const uint64_t offset = slab.allocate(static_cast<uint64_t>(buffer.view().len));
-  copy_to_shared(slab.data() + offset, buffer.view().buf, static_cast<size_t>(buffer.view().len));
-  return offset;
+  return slab.store(
+      {static_cast<const std::byte*>(buffer.view().buf), static_cast<size_t>(buffer.view().len)});
 }
 
 nb::bytes to_python(std::span<const std::byte> bytes) {
@@ -138,37 +136,48 @@ nb::dict failures(const Slab& slab) {
   return found;
 }
 
-// The unused slabs of the parent. If a batch was much larger than those after it, the memory is
-// freed.
+// The unused slabs of the parent. The one that was used last is taken first. If a batch was much
+// larger than those after it, the memory is freed, and so is that of slabs that were needed only
+// while the user kept many batches.
 class Slabs {
  public:
   std::shared_ptr<Slab> take() {
     const std::lock_guard lock(mutex_);
     if (free_.empty()) return nullptr;
-    auto slab = std::move(free_.back());
+    auto slab = std::move(free_.back().slab);
     free_.pop_back();
     if (noted_ >= kWindow) slab->trim(std::max(recent_, before_));
     return slab;
   }
   void give_back(std::shared_ptr<Slab> slab) {
     const std::lock_guard lock(mutex_);
-    free_.push_back(std::move(slab));
+    free_.push_back({std::move(slab), noted_});
+  }
+  void release_unused() {
+    const std::lock_guard lock(mutex_);
+    for (const Free& one : free_) one.slab->trim(0);
   }
   // Called for each batch with the bytes that it used of its slab.
   void note_used(size_t bytes) {
     const std::lock_guard lock(mutex_);
     recent_ = std::max(recent_, bytes);
     if (++noted_ % kWindow != 0) return;
-    for (const auto& slab : free_) slab->trim(std::max(recent_, before_));
+    for (const Free& one : free_)
+      one.slab->trim(noted_ - one.since > kIdle ? 0 : std::max(recent_, before_));
     before_ = std::exchange(recent_, 0);
   }
-  // Leases that exist.
-  std::atomic<int> num_leased{0};
+  // Leases that exist, of all Slabs of the process.
+  static inline std::atomic<int> num_leases{0};
 
  private:
   static constexpr uint64_t kWindow = 16;  // batches; memory that none of them used is freed
-  std::mutex mutex_;                       // tensors are destroyed on any thread
-  std::vector<std::shared_ptr<Slab>> free_;
+  static constexpr uint64_t kIdle = 128;   // batches; more than loops that collect batches keep
+  struct Free {
+    std::shared_ptr<Slab> slab;
+    uint64_t since;  // noted_
+  };
+  std::mutex mutex_;  // tensors are destroyed on any thread
+  std::vector<Free> free_;
   size_t recent_ = 0, before_ = 0;  // the largest use in this window, and in the one before
   uint64_t noted_ = 0;
 };
@@ -179,18 +188,16 @@ class Lease {
  public:
   Lease(std::shared_ptr<Slab> slab, std::shared_ptr<Slabs> home)
       : slab_(std::move(slab)), home_(std::move(home)) {
-    ++home_->num_leased;
+    ++Slabs::num_leases;
     home_->note_used(slab_->used());
   }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
   ~Lease() {
-    --home_->num_leased;
+    --Slabs::num_leases;
     home_->give_back(std::move(slab_));
   }
   const std::shared_ptr<Slab>& slab() const { return slab_; }
-  // The number of leases from the same Slabs.
-  int num_leased() const { return home_->num_leased; }
 
  private:
   std::shared_ptr<Slab> slab_;
@@ -375,10 +382,11 @@ NB_MODULE(_shm, m) {
   nb::class_<tw::Slabs>(m, "Slabs")
       .def(nb::init<>())
       .def("take", &tw::Slabs::take)
-      .def("give_back", &tw::Slabs::give_back, nb::arg("slab"));
+      .def("give_back", &tw::Slabs::give_back, nb::arg("slab"))
+      .def("release_unused", &tw::Slabs::release_unused);
   nb::class_<tw::Lease>(m, "Lease", nb::type_slots(tw::kBufferSlots<tw::Lease>))
       .def(nb::init<std::shared_ptr<tw::Slab>, std::shared_ptr<tw::Slabs>>(), nb::arg("slab"),
            nb::arg("home"))
-      .def_prop_ro("slab", &tw::Lease::slab)
-      .def_prop_ro("num_leased", &tw::Lease::num_leased);
+      .def_prop_ro("slab", &tw::Lease::slab);
+  m.def("num_leases", [] { return tw::Slabs::num_leases.load(); });
 }

@@ -22,6 +22,11 @@ Fix limit_of_error(int error) {
   return {};
 }
 
+[[noreturn]] void fail(size_t bytes, int error) {
+  raise(ErrorKind::kRuntime, "shared memory: no room for ", bytes,
+        " bytes: ", std::generic_category().message(error), limit_of_error(error));
+}
+
 }  // namespace
 
 SharedMemory::SharedMemory(size_t size, size_t limit)
@@ -64,16 +69,39 @@ void SharedMemory::map(size_t limit) {
   }
 }
 
-void SharedMemory::back(size_t offset, size_t bytes) {
-  if (bytes == 0) return;
+void SharedMemory::check_limit(size_t offset, size_t bytes) const {
   TORCHDALI_CHECK_KIND(kRuntime, offset + bytes <= limit_, "shared memory: ", offset + bytes,
                        " bytes exceed the limit of a batch (", limit_, ")");
+}
+
+void SharedMemory::back(size_t offset, size_t bytes) {
+  if (bytes == 0) return;
+  check_limit(offset, bytes);
   int result;
   do {
     result = posix_fallocate(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   } while (result == EINTR);
-  TORCHDALI_CHECK_KIND(kRuntime, result == 0, "shared memory: no room for ", bytes,
-                       " bytes: ", std::generic_category().message(result), limit_of_error(result));
+  if (result != 0) fail(bytes, result);
+}
+
+void SharedMemory::write(size_t offset, const std::byte* from, size_t bytes) {
+  check_limit(offset, bytes);
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t count = pwrite(fd_, from + done, bytes - done, static_cast<off_t>(offset + done));
+    const int error = count == 0 ? ENOSPC : errno;
+    if (count > 0) done += static_cast<size_t>(count);
+    else if (error != EINTR) fail(bytes, error);
+  }
+}
+
+void SharedMemory::map_pages(size_t offset, size_t bytes, bool is_new) {
+  constexpr size_t kPage = 4096;
+  // MADV_POPULATE_* of Linux 5.14; fails before. Reading maps many pages with data at a time, for
+  // writing as well, but new ones singly.
+  constexpr int kPopulateRead = 22, kPopulateWrite = 23;
+  const size_t start = offset / kPage * kPage;
+  static_cast<void>(
+      madvise(data_ + start, offset + bytes - start, is_new ? kPopulateWrite : kPopulateRead));
 }
 
 void SharedMemory::release(size_t offset) {

@@ -21,6 +21,12 @@ class SharedMemory {
   // Allocates memory for these bytes. Any process, any number of times. Raises if there is not
   // enough memory; otherwise the first write would cause a SIGBUS.
   void back(size_t offset, size_t bytes);
+  // Writes data to memory that need not be allocated: the kernel copies it to new pages without
+  // clearing them first, and without a page fault for each. Any process. Raises as back() does.
+  void write(size_t offset, const std::byte* from, size_t bytes);
+  // Maps allocated memory into this process at once instead of by a page fault for each page.
+  // `is_new`: nothing was written there.
+  void map_pages(size_t offset, size_t bytes, bool is_new);
   // Frees the memory from `offset` on. It reads as zero until it is allocated again.
   void release(size_t offset);
   // Bytes that are allocated.
@@ -33,6 +39,7 @@ class SharedMemory {
 
  private:
   void map(size_t limit);
+  void check_limit(size_t offset, size_t bytes) const;
   int fd_;
   size_t limit_ = 0;
   std::byte* data_ = nullptr;

@@ -7,16 +7,14 @@
 #include <cstring>
 
 #include "core/error.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "core/memory/stream_copy.h"
 
 namespace torchdali::workers {
 namespace {
 
 constexpr size_t kPage = 4096;
 constexpr size_t kAlignment = 64;
+constexpr size_t kManyBytes = 4 * kPage;
 constexpr size_t kLimit = size_t{1} << 34;  // address space of a slab
 
 size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
@@ -79,9 +77,33 @@ uint64_t Slab::take(uint64_t bytes) { return header().top.fetch_add(round_up(byt
 
 // Backs only what is about to be written, so that all workers share the page faults of a new batch.
 void Slab::back(uint64_t offset, uint64_t bytes) {
-  if (offset + bytes <= header().size) return;
+  if (offset + bytes <= header().size) return map_pages();
   try {
     memory_.back(offset, bytes);
+  } catch (...) {
+    header().has_hole = 1;
+    throw;
+  }
+  if (bytes >= kManyBytes) memory_.map_pages(offset, bytes, true);
+}
+
+// Maps memory that has been written before, mostly by other workers, when this worker needs it for
+// the first time. One page fault for each page takes ten times as long.
+void Slab::map_pages() {
+  const size_t size = header().size;
+  if (initial_ > 0 || size == mapped_) return;
+  if (size > mapped_ + kManyBytes) memory_.map_pages(mapped_, size - mapped_, false);
+  mapped_ = size;
+}
+
+void Slab::fill(uint64_t offset, std::span<const std::byte> data) {
+  if (offset + data.size() <= header().size) {
+    map_pages();
+    copy_to_shared(memory_.at(offset), data.data(), data.size());
+    return;
+  }
+  try {
+    memory_.write(offset, data.data(), data.size());
   } catch (...) {
     header().has_hole = 1;
     throw;
@@ -89,6 +111,19 @@ void Slab::back(uint64_t offset, uint64_t bytes) {
 }
 
 std::byte* Slab::allocate(int output, int sample, DType dtype, std::span<const int64_t> shape) {
+  const std::span<std::byte> to = place(output, sample, dtype, shape);
+  back(static_cast<uint64_t>(to.data() - data()), to.size());
+  return to.data();
+}
+
+void Slab::store(int output, int sample, DType dtype, std::span<const int64_t> shape,
+                 const void* from) {
+  const std::span<std::byte> to = place(output, sample, dtype, shape);
+  fill(static_cast<uint64_t>(to.data() - data()), {static_cast<const std::byte*>(from), to.size()});
+}
+
+std::span<std::byte> Slab::place(int output, int sample, DType dtype,
+                                 std::span<const int64_t> shape) {
   TORCHDALI_ASSERT(output >= 0 && output < num_outputs_ && sample >= 0 && sample < max_samples_,
                    "sample ", sample, " of output ", output);
   uint64_t bytes = itemsize(dtype);
@@ -107,18 +142,26 @@ std::byte* Slab::allocate(int output, int sample, DType dtype, std::span<const i
   } else {
     record.offset = take(bytes);
   }
-  back(record.offset, bytes);
   record.dtype = dtype;
   record.ndim = static_cast<int8_t>(shape.size());
   std::copy(shape.begin(), shape.end(), record.shape);
-  return memory_.at(record.offset);
+  return {memory_.at(record.offset), bytes};
 }
 
 uint64_t Slab::allocate(uint64_t bytes) {
+  return place(bytes, [&](uint64_t offset) { back(offset, bytes); });
+}
+
+uint64_t Slab::store(std::span<const std::byte> data) {
+  return place(data.size(), [&](uint64_t offset) { fill(offset, data); });
+}
+
+template <class Do>
+uint64_t Slab::place(uint64_t bytes, const Do& back_or_fill) {
   check_size(bytes);
   const uint64_t offset = take(bytes);
   try {
-    back(offset, bytes);
+    back_or_fill(offset);
   } catch (...) {
     // Something smaller may fit, such as the text of this error.
     uint64_t end = offset + round_up(bytes, kAlignment);
@@ -142,30 +185,9 @@ void Slab::write(Bytes& place, std::span<const std::byte> bytes) {
 }
 
 void copy_to_shared(std::byte* to, const void* from, size_t bytes) {
-#if defined(__x86_64__)
   constexpr size_t kStream = size_t{1} << 16;
-  if (bytes >= kStream) {
-    const size_t head = (-reinterpret_cast<uintptr_t>(to)) & 15;
-    std::memcpy(to, from, head);
-    to += head;
-    auto* source = static_cast<const std::byte*>(from) + head;
-    bytes -= head;
-    for (; bytes >= 64; bytes -= 64, to += 64, source += 64) {
-      const auto* p = reinterpret_cast<const __m128i*>(source);
-      auto* q = reinterpret_cast<__m128i*>(to);
-      const __m128i a = _mm_loadu_si128(p), b = _mm_loadu_si128(p + 1);
-      const __m128i c = _mm_loadu_si128(p + 2), d = _mm_loadu_si128(p + 3);
-      _mm_stream_si128(q, a);
-      _mm_stream_si128(q + 1, b);
-      _mm_stream_si128(q + 2, c);
-      _mm_stream_si128(q + 3, d);
-    }
-    _mm_sfence();
-    std::memcpy(to, source, bytes);
-    return;
-  }
-#endif
-  if (bytes > 0) std::memcpy(to, from, bytes);
+  if (bytes >= kStream) stream_copy(to, from, bytes);
+  else if (bytes > 0) std::memcpy(to, from, bytes);
 }
 
 }  // namespace torchdali::workers

@@ -55,6 +55,9 @@ class Slab {
   std::byte* allocate(int output, int sample, DType dtype, std::span<const int64_t> shape);
   // Allocates memory whose offset the caller records; returns the offset.
   uint64_t allocate(uint64_t bytes);
+  // Allocate and copy data there, with fewer page faults than if the caller did.
+  void store(int output, int sample, DType dtype, std::span<const int64_t> shape, const void* from);
+  uint64_t store(std::span<const std::byte> data);
   // A few bytes for the worker (written by the parent before it posts the job) and for the parent
   // (written by a worker before it finishes its task). Reads return the last one.
   enum Note { kRequest, kReply, kNotes };
@@ -99,7 +102,13 @@ class Slab {
   }
   size_t data_start() const;
   uint64_t take(uint64_t bytes);
+  // The memory of a sample, which may have no pages yet.
+  std::span<std::byte> place(int output, int sample, DType dtype, std::span<const int64_t> shape);
+  template <class Do>
+  uint64_t place(uint64_t bytes, const Do& back_or_fill);
   void back(uint64_t offset, uint64_t bytes);
+  void map_pages();
+  void fill(uint64_t offset, std::span<const std::byte> data);
   void write(Bytes& place, std::span<const std::byte> bytes);
   std::span<const std::byte> bytes_at(const Bytes& place) const {
     return {memory_.at(place.offset), place.bytes};
@@ -107,7 +116,8 @@ class Slab {
 
   const int num_outputs_, max_samples_;
   SharedMemory memory_;
-  const size_t initial_;  // initial size in bytes; trim() keeps at least these
+  const size_t initial_;  // initial size in bytes; trim() keeps at least these. 0 in a worker
+  size_t mapped_ = 0;     // in a worker: bytes whose pages map_pages() has mapped
 };
 
 // Copies large data with stores that bypass the cache, since another process reads it later.

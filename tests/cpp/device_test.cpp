@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "simulated_gpu.h"
 
-// The real one is in core/batch.cpp, which has a fence that TSan does not support.
+// The real one is in core/memory/storage.cpp, which has a fence that TSan does not support.
 torchdali::Storage torchdali::Storage::on_host(size_t size_bytes) {
   auto bytes = std::make_shared<std::vector<char>>(size_bytes);
   void* data = bytes->data();

@@ -64,7 +64,7 @@ void test_color(int64_t n) {
 
 void test_linear(int64_t n) {
   const Buffer in = values(n), out = empty(n);
-  for (const float factor : {1.3f, -2.0f, 1e30f, HUGE_VALF, std::nanf("")}) {
+  for (const float factor : {1.3f, -2.0f, 1e30f, -1e30f, HUGE_VALF, -HUGE_VALF, std::nanf("")}) {
     linear(out.get(), DType::kUInt8, in.get(), DType::kUInt8, n, factor, 0.5f);
     for (int64_t i = 0; i < n; ++i)
       EXPECT(out[i] == convert<uint8_t>(static_cast<float>(in[i]) * factor + 0.5f));

@@ -54,6 +54,7 @@ void every_task_is_claimed_once() {
   constexpr int kJobs = 2000, kWorkers = 4;
   std::vector<std::atomic<int>> claims(kJobs * kTasks);
   std::vector<std::thread> workers;
+  workers.reserve(kWorkers);
   for (int w = 0; w < kWorkers; ++w) {
     workers.emplace_back([&, w] {
       Board own(dup(board.fd()));
@@ -103,6 +104,7 @@ void a_job_that_is_not_done_holds_up_no_other() {
 void a_job_keeps_its_result_until_it_is_retired() {
   Board board;
   std::vector<uint64_t> jobs;
+  jobs.reserve(Board::kMaxJobs);
   for (int j = 0; j < Board::kMaxJobs; ++j) jobs.push_back(board.post(job_info(-1, 1, j)));
   EXPECT(board.full());
   for (int j = 0; j < Board::kMaxJobs; ++j) EXPECT(do_one(board, 0, j == 34) == j);
@@ -162,6 +164,7 @@ void samples_of_one_size_lie_side_by_side() {
   for (int round = 0; round < 20; ++round) {
     slab.clear();
     std::vector<std::thread> workers;
+    workers.reserve(4);
     for (int w = 0; w < 4; ++w) {
       workers.emplace_back([&, w] {
         for (int i = w; i < kSamples; i += 4) {
@@ -185,8 +188,41 @@ void samples_of_one_size_lie_side_by_side() {
   }
 }
 
+// The first round writes new memory, the second one memory that is known to be there, and the third
+// one both.
+void stored_samples_arrive_whole() {
+  constexpr int kSamples = 8;
+  const auto value = [](int round, int sample, size_t i) {
+    return static_cast<std::byte>(round * 7 + sample * 31 + static_cast<int>(i >> 2));
+  };
+  Slab slab(1, kSamples, 0);
+  for (int round = 0; round < 3; ++round) {
+    const size_t size = round < 2 ? 100'001 : 150'003;
+    slab.clear();
+    std::vector<std::vector<std::byte>> all(kSamples, std::vector<std::byte>(size));
+    std::vector<std::thread> workers;
+    workers.reserve(2);
+    for (int w = 0; w < 2; ++w) {
+      workers.emplace_back([&, w] {
+        for (int s = w; s < kSamples; s += 2) {
+          for (size_t i = 0; i < size; ++i) all[s][i] = value(round, s, i);
+          const std::array<int64_t, 1> shape{static_cast<int64_t>(size)};
+          slab.store(0, s, DType::kUInt8, shape, all[s].data());
+        }
+      });
+    }
+    for (std::thread& t : workers) t.join();
+    const uint64_t own = slab.store(all[3]);
+    for (int s = 0; s < kSamples; ++s)
+      EXPECT(std::memcmp(slab.data() + slab.record(0, s).offset, all[s].data(), size) == 0);
+    EXPECT(std::memcmp(slab.data() + own, all[3].data(), size) == 0);
+    EXPECT(slab.size() >= slab.used());
+    slab.mark_written();
+  }
+}
+
 void a_long_copy_arrives_whole() {
-  for (const size_t size : {0, 1, 63, 65535, 65536, 65537, 1 << 20}) {
+  for (const size_t size : {0, 1, 63, 65535, 65536, 65537, 8191 * 16, 1 << 20}) {
     for (const size_t shift : {0, 1, 15, 16, 17}) {
       std::vector<std::byte> from(size + 1), to(size + 64, std::byte{7});
       for (size_t i = 0; i < size; ++i) from[i] = static_cast<std::byte>(i * 31 >> 3);
@@ -229,6 +265,14 @@ void a_failed_allocation_leaves_no_hole() {
   slab.mark_written();
   slab.clear();
   EXPECT(slab.size() < kLarge);
+  const std::vector<std::byte> data(kLarge);
+  EXPECT(fails([&] { slab.store(data); }));
+  EXPECT(slab.allocate(100) == start);
+  slab.clear();
+  EXPECT(fails([&] { slab.store(0, 0, DType::kUInt8, shape, data.data()); }));
+  slab.mark_written();
+  slab.clear();
+  EXPECT(slab.size() < kLarge);
 }
 
 }  // namespace
@@ -241,6 +285,7 @@ int main() {
   a_failed_or_cancelled_job_hands_out_nothing_more();
   a_job_may_be_for_one_worker();
   samples_of_one_size_lie_side_by_side();
+  stored_samples_arrive_whole();
   a_failed_allocation_leaves_no_hole();
   a_long_copy_arrives_whole();
   std::puts("workers_test: ok");

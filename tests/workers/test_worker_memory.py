@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
 from pathlib import Path
 
 import numpy as np
 import pytest
 from helpers.parts import worker_pids
 
-from torchdali import fn, pipeline_def
+from torchdali import backend, fn, pipeline_def
 
 pytestmark = pytest.mark.slow
 
@@ -118,3 +119,41 @@ def test_memory_of_batches_that_the_user_kept_is_returned_on_release():
     kept.clear()
     check(pipe, range(60, 100), sizes)
     assert sum(segments()) < 1_000_000
+
+
+def test_batches_in_a_list_are_not_copied_and_their_memory_is_used_again():
+    sizes = lambda iteration, index: 100_000  # noqa: E731
+    pipe = build(sizes_of(sizes))
+    lists = []
+    for start in (0, 40):
+        kept = [pipe.run()[0] for _ in range(40)]
+        lists.append({batch.as_torch().data_ptr() for batch in kept})
+        assert [np.array(batch[0])[0] for batch in kept] == [
+            (start + i) * BATCH % 256 for i in range(40)
+        ]
+        assert sum(segments()) > 40 * 100_000 * BATCH
+        del kept
+        gc.collect()
+    assert len(lists[0]) == len(lists[1]) == 40
+    assert len(lists[0] & lists[1]) > 30
+    check(pipe, range(80, 280), sizes)
+    assert sum(segments()) < 10 * 100_000 * BATCH
+
+
+def test_unused_memory_is_returned_when_the_user_asks():
+    pipe = build(sizes_of(lambda iteration, index: 100_000))
+    kept = [pipe.run()[0] for _ in range(20)]
+    del kept
+    gc.collect()
+    backend.ReleaseUnusedMemory()
+    assert sum(segments()) < 10 * 100_000 * BATCH
+    check(pipe, range(20, 30), lambda iteration, index: 100_000)
+
+
+def test_batches_are_copied_if_descriptors_are_scarce(monkeypatch):
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (80, 80))
+    sizes = lambda iteration, index: 1000  # noqa: E731
+    pipe = build(sizes_of(sizes))
+    kept = [pipe.run()[0] for _ in range(60)]
+    assert [np.array(batch[0])[0] for batch in kept] == [i * BATCH % 256 for i in range(60)]
+    assert len(segments()) < 30

@@ -282,5 +282,6 @@ class Program:
             self._outputs,
             batch_size=_MOST_SAMPLES,
             kept_storages=_KEPT_STORAGES,
+            keeps_more=False,
             **options,
         )

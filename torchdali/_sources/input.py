@@ -15,6 +15,7 @@ import torch
 from torchdali._common.location import SourceLocation, user_stack_level
 from torchdali._engine.dtypes import to_dali_type
 from torchdali._sources.clock import SourceClock
+from torchdali._sources.copies import Copies
 from torchdali._sources.expected import Expected
 from torchdali._sources.group import SourceGroup
 from torchdali._sources.kinds import OWNER
@@ -70,6 +71,7 @@ class Input:
         self._nodes = nodes
         self._expected = [None if entry is None else Expected(*entry) for entry in nodes]
         self._batch_size = batch_size
+        self._copies = Copies()
         self._queue: collections.deque[Fed] = collections.deque()
         self._fed = threading.Condition()
         self._head: Fed | None = None  # what the last turn has taken
@@ -217,7 +219,7 @@ class Input:
                 self._head = head
             else:
                 assert head is not None
-                copied = head.batch if self._group.no_copy else _copied(head.batch)
+                copied = head.batch if self._group.no_copy else self._copies.of(head.batch)
                 self._head = head = Fed(copied, turn.number)
         # It leaves the queue when it is in its place, so that an interruption does not lose it.
         if queue and queue[0] is head:
@@ -246,6 +248,10 @@ class Input:
             for entry, batch in zip(self._nodes, batches, strict=True)
             if entry is not None and batch is not None
         ]
+
+    def release_unused_memory(self) -> None:
+        """Frees memory that is kept for the next batches."""
+        self._copies.release_unused()
 
     def capacities(self) -> list[int]:
         """Returns the sizes in bytes of its batches in shared memory."""
@@ -375,14 +381,7 @@ class Input:
         if there:
             stream = self._group.cuda_stream if cuda_stream is None else cuda_stream
             return self._device.adopt(tensors, stream, copy=not self._group.no_copy), layout
-        return batch if self._group.no_copy or self._group.parallel else _copied(batch)
-
-
-def _copied(batch: Batch) -> Batch:
-    tensors, layout = batch
-    if isinstance(tensors, torch.Tensor):
-        return tensors.clone(memory_format=torch.contiguous_format), layout
-    return [t.clone(memory_format=torch.contiguous_format) for t in tensors], layout
+        return batch if self._group.no_copy or self._group.parallel else self._copies.of(batch)
 
 
 def _sample_dims(tensors: torch.Tensor | list[torch.Tensor]) -> int:

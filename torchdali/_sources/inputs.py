@@ -118,6 +118,11 @@ class Inputs:
         """Returns the position of each source after the last take(); None if data is fed."""
         return [source.state() for source in self._sources]
 
+    def release_unused_memory(self) -> None:
+        """Frees memory that is kept for the next batches."""
+        for source in self._sources:
+            source.release_unused_memory()
+
     # -- figures
 
     def capacities(self) -> list[int]:

@@ -295,6 +295,10 @@ class ParallelInput(Input):
             self._given = given
         self._post_jobs()
 
+    def release_unused_memory(self) -> None:
+        """See Input."""
+        self._pool.slabs.release_unused(self._queue_number)
+
     def capacities(self) -> list[int]:
         """Returns the sizes in bytes of its batches in shared memory."""
         return self._pool.capacities(self._queue_number)

@@ -51,6 +51,7 @@ class Pool:
 
     Attributes:
         generation: how often the workers were restarted.
+        slabs: the memory of results.
         died: number and exit code of the worker whose end ended the pool; None: none did.
     """
 
@@ -74,7 +75,7 @@ class Pool:
     def _prepare(self) -> None:
         """Makes what workers share. Slabs of an earlier generation stay with their users."""
         self._board = _shm.Board()
-        self._slabs = SlabStore(self._works)
+        self.slabs = SlabStore(self._works)
         self._jobs = [JobQueue(self._board) for _ in self._works]
         self._dropped: list[list[Job]] = [[] for _ in self._works]  # that cancel() is to wait for
         self._channels = Channels()
@@ -110,7 +111,7 @@ class Pool:
         _pools.add(self)
 
     def _start_one(self, index: int) -> None:
-        slabs = {self._slabs.number(job.slab): job.slab for jobs in self._jobs for job in jobs}
+        slabs = {self.slabs.number(job.slab): job.slab for jobs in self._jobs for job in jobs}
 
         def leave_parent() -> None:
             for pool in {self, *_pools}:
@@ -187,21 +188,20 @@ class Pool:
         self._receive(0)  # otherwise a worker that died idle would not be noticed
         if self._board.full:
             return False
-        slab = self._slabs.take(queue)
+        slab = self.slabs.take(queue)
         if callable(request):
             request = request(slab)
         if request:
             slab.request = request
         work = self._works[queue]
-        if worker is None:
-            worker = work.worker
+        worker = work.worker if worker is None else worker
         for process in self._processes:
             self._send_slab(process, queue, worker, slab)
         self._jobs[queue].add(
             Job(worker, slab, iteration),
             source=queue,
             worker=worker,
-            slab=self._slabs.number(slab),
+            slab=self.slabs.number(slab),
             num_tasks=work.num_tasks,
             batch_size=work.max_samples,
             iteration=iteration,
@@ -211,7 +211,7 @@ class Pool:
 
     def _send_slab(self, process: Process, queue: int, worker: int, slab: Any) -> None:
         """Sends the descriptor of a slab to a worker that may need it and does not have it."""
-        number = self._slabs.number(slab)
+        number = self.slabs.number(slab)
         if number in process.known or worker not in (-1, process.index):
             return
         work = self._works[queue]
@@ -287,13 +287,13 @@ class Pool:
         if self._board.failed(job.number):
             raise WorkerFailure(None, None, "a worker process failed without sending an error")
         if not job.leases:
-            keep_result(self._slabs.leasing(queue, job.slab), job.leases)
+            keep_result(self.slabs.leasing(queue, job.slab), job.leases)
         return job.leases[0]
 
     def drop(self, queue: int, job: Job) -> None:
         """Drops a job after its result(), unless that was done."""
         if self._jobs[queue].drop(job) and not job.leases:
-            self._slabs.give_back(queue, job.slab)
+            self.slabs.give_back(queue, job.slab)
 
     def cancel(self, queue: int, *, finishes: bool = False) -> None:
         """Drops the jobs that were posted; waits for those begun or, with `finishes`, for all."""
@@ -310,7 +310,7 @@ class Pool:
             job = dropped.pop()
             self._board.retire(job.number)
             if not job.leases:
-                self._slabs.give_back(queue, job.slab)
+                self.slabs.give_back(queue, job.slab)
 
     def capacities(self, queue: int) -> list[int]:
         """Returns the sizes in bytes of the slabs of the jobs of a queue."""

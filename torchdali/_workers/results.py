@@ -9,11 +9,10 @@ import torch
 
 from torchdali._common.enums import DALIDataType
 from torchdali._engine.dtypes import to_torch_type
+from torchdali._workers.slabs import is_scarce
 from torchdali._workers.task_errors import error_of_note
 
 __all__ = ["Output", "failures_of", "outputs_of"]
-
-_MAX_LEASES = 16  # batches in shared memory that the user and the engine may hold
 
 # The data of one output: an [N, ...] tensor, or one tensor per sample.
 Output = torch.Tensor | list[torch.Tensor]
@@ -29,14 +28,13 @@ def outputs_of(lease: Any, num_outputs: int) -> list[Output]:
 
     Samples that failed are left out.
 
-    If many batches are held already, the tensors are copies, since each slab has a descriptor here
-    and in every worker.
+    If very many batches are held already, the tensors are copies: see is_scarce().
     """
     slab = lease.slab
     outputs = [_tensors(lease, slab.describe(i)) for i in range(num_outputs)]
     if all(isinstance(output, torch.Tensor) for output in outputs):
         slab.mark_written()
-    if lease.num_leased > _MAX_LEASES:
+    if is_scarce():
         outputs = [_copy(output) for output in outputs]
     return outputs
 

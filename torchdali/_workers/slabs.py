@@ -4,13 +4,30 @@
 from __future__ import annotations
 
 import functools
+import resource
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from torchdali import _shm
 from torchdali._workers.process import Work
 
-__all__ = ["SlabStore"]
+__all__ = ["SlabStore", "is_scarce"]
+
+_FEW_LEASES = 16
+_MAX_LEASES = 1024  # a slab reserves address space
+
+
+def is_scarce() -> bool:
+    """Returns whether the user keeps so many batches in slabs that further ones must be copied.
+
+    Each slab has a descriptor in this process and in every worker. They may have a quarter of
+    those that the system permits.
+    """
+    count = _shm.num_leases()
+    if count <= _FEW_LEASES:
+        return False
+    descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return count > min(descriptors // 4, _MAX_LEASES)
 
 
 class SlabStore:
@@ -47,6 +64,10 @@ class SlabStore:
     def leasing(self, queue: int, slab: Any) -> Callable[[], Any]:
         """Returns a function that leases a slab; it becomes free when nothing refers to that."""
         return functools.partial(_shm.Lease, slab, self._free[queue])
+
+    def release_unused(self, queue: int) -> None:
+        """Frees the memory of the slabs that no job and no lease has."""
+        self._free[queue].release_unused()
 
     def give_back(self, queue: int, slab: Any) -> None:
         """Makes a slab free at once."""

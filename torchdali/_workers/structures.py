@@ -88,13 +88,12 @@ def store(slab: Any, value: Any, placed: Mapping[int, int] = MappingProxyType({}
     slab.reply = struct.pack(f"{len(places)}Q", *places)
 
 
-def load(lease: Any, max_leases: int | None = None) -> Any:
+def load(lease: Any, *, copies: bool = False) -> Any:
     """Returns the structure in a slab.
 
     Args:
         lease: of the slab. Large arrays use its memory, and keep it.
-        max_leases: if more leases than that are alive, arrays are copied, since each slab has a
-            descriptor in every process.
+        copies: whether large arrays are copied, too.
     """
     slab = lease.slab
     slab.mark_written()
@@ -103,7 +102,6 @@ def load(lease: Any, max_leases: int | None = None) -> Any:
     memory = memoryview(lease)
     pieces = [memory[o : o + n] for o, n in zip(places[::2], places[1::2], strict=True)]
     data = pieces.pop()
-    keeps = max_leases is None or lease.num_leased <= max_leases
-    if pieces and (not keeps or sum(places[1:-2:2]) < _FEW_BYTES):
+    if pieces and (copies or sum(places[1:-2:2]) < _FEW_BYTES):
         pieces = [memoryview(bytearray(piece)) for piece in pieces]
     return pickle.loads(data, buffers=pieces)

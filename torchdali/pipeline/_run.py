@@ -374,6 +374,7 @@ class Run:
     def release_unused_memory(self) -> None:
         """Frees memory that is kept for the next batches."""
         self.executor.release_unused_memory()
+        self.inputs.release_unused_memory()
 
     def check_closable(self) -> None:
         """Raises PipelineError inside a Python function that this run calls."""

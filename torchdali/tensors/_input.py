@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 
 from torchdali._engine.dtypes import FROM_TORCH
+from torchdali._engine.extension import _C
 from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -35,6 +36,7 @@ __all__ = [
 
 _Tensor = torch.Tensor
 _MAX_DLPACK_NDIM = 64  # as in torch
+_NUMBER_TYPES = frozenset(map(np.dtype, "?bBhHiIlLqQefd"))
 
 
 class DaliData:
@@ -208,6 +210,26 @@ def _checked(tensor: _Tensor, device: str, device_id: int) -> _Tensor:
     return tensor.detach()
 
 
+def _alike(items: Sequence[Any], *, numbers: bool) -> list[_Tensor] | None:
+    """Returns the tensors of a list of equal kinds of arrays or numbers; None for other lists.
+
+    It takes a fraction of the time of as_tensor() for each.
+    """
+    kind = type(items[0])
+    if issubclass(kind, np.ndarray):
+        return _C.tensors_of_arrays(list(items))
+    is_python = kind in (bool, int, float)
+    if not (is_python and numbers) and not issubclass(kind, (np.number, np.bool_)):
+        return None
+    if any(type(item) is not kind for item in items):
+        return None
+    array = np.array(items)
+    # Large integers of Python become another type, which depends on the others.
+    if array.dtype not in _NUMBER_TYPES or (is_python and array.dtype != np.dtype(kind)):
+        return None
+    return list(torch.from_numpy(array))
+
+
 def as_samples(
     items: Sequence[Any], *, device: str = "cpu", numbers: bool = False
 ) -> tuple[list[_Tensor], str]:
@@ -218,6 +240,8 @@ def as_samples(
     """
     if not items:
         raise _make(ArgumentError, "a batch cannot be made from an empty list")
+    if device == "cpu" and (tensors := _alike(items, numbers=numbers)) is not None:
+        return tensors, ""
     pairs = []
     for index, item in enumerate(items):
         try:

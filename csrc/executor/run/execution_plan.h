@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "core/memory/storage.h"
 #include "core/operator.h"
-#include "core/storage.h"
 #include "executor/graph/graph.h"
 
 namespace torchdali {

@@ -88,8 +88,8 @@ Executor::Executor(Graph graph, const ExecutorOptions& options, const Executor* 
   TORCHDALI_CHECK_KIND(kUnsupported, plan_.last_device_stage < 0 || options.device != nullptr,
                        "the pipeline has operators on the GPU, and there is none");
   for (const MemoryKind kind : plan_.memory_kinds)
-    pools_.push_back(std::make_shared<StoragePool>(static_cast<size_t>(options.kept_storages), kind,
-                                                   options.device.get()));
+    pools_.push_back(std::make_shared<StoragePool>(static_cast<size_t>(options.kept_storages),
+                                                   options.keeps_more, kind, options.device.get()));
   for (int i = 0; i < options.num_threads; ++i)
     runners_.push_back(std::make_unique<SampleRunner>(plan_, meters_, i));
   std::vector<StageTraits> stages(1);

@@ -26,6 +26,7 @@ struct ExecutorOptions {
   bool inline_only = false;  // run() only, in the thread that calls it
   // Storages of a batch that the user has let go, which are kept for the next ones.
   int kept_storages = 6;               // for the iterations in flight and a few more
+  bool keeps_more = true;              // see StoragePool
   bool set_affinity = false;           // bind workers to the CPUs that this process may use
   bool fuse = true;                    // docs/design/fusion.md
   bool memory_stats = false;           // collect memory_statistics()

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/memory/stream_copy.h"
+
 namespace torchdali {
 
 namespace {
@@ -273,7 +275,7 @@ void SampleRunner::alias_output(int output, int input) {
     if (from != nullptr && iteration_->batches[batch]->sample(ctx_.index_in_batch_).data == from)
       return;
     allocate_in_batch(batch, view);
-    if (const auto bytes = view.size_bytes(); bytes > 0) std::memcpy(view.data, from, bytes);
+    copy_to_output(output, view.data, from, view.size_bytes());
     return;
   }
   ScratchPool::Block* owner = input < 0 ? nullptr : owners_[step_->inputs[input]];
@@ -281,10 +283,18 @@ void SampleRunner::alias_output(int output, int input) {
   owners_[slot] = owner;
 }
 
-// Of the pipeline's outputs, those of large batches: they do not fit a worker's share of the cache.
+// Of the pipeline's outputs, those of large batches: they do not stay in the caches until the user
+// reads them.
 bool SampleRunner::is_read_later(int output, int64_t bytes) const {
-  constexpr int64_t kLargeBatch = int64_t{8} << 20;
+  constexpr int64_t kLargeBatch = int64_t{16} << 20;
   return step_->batches[output] >= 0 && bytes * ctx_.batch_size() >= kLargeBatch;
+}
+
+void SampleRunner::copy_to_output(int output, void* to, const void* from, int64_t bytes) {
+  const auto size = static_cast<size_t>(bytes);
+  if (is_read_later(output, values_[step_->outputs[output]].size_bytes()))
+    stream_copy(to, from, size);
+  else if (size > 0) std::memcpy(to, from, size);
 }
 
 void* SampleRunner::allocate_scratch(size_t bytes) {

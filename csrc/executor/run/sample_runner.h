@@ -116,6 +116,7 @@ class SampleRunner final : private SampleMemory {
   void alias_output(int output, int input) override;
   void* allocate_scratch(size_t bytes) override;
   bool is_read_later(int output, int64_t bytes) const override;
+  void copy_to_output(int output, void* to, const void* from, int64_t bytes) override;
   bool guards_hold(const Step& step) const;
   void keep(const Step& step);
   void record_memory(const Step& step);

@@ -126,8 +126,10 @@ CropSearch::Result CropSearch::run(std::span<const Extent> boxes, RandomStream& 
       Result result;
       if (!draw_window(random, result)) continue;
       const float value = metric(boxes, result.window);
-      prune(boxes, result);
-      if (value >= thresholds[option] && (boxes.empty() || !result.kept.empty())) return result;
+      if (value >= thresholds[option]) {
+        prune(boxes, result);
+        if (boxes.empty() || !result.kept.empty()) return result;
+      }
       if (value > best_metric) {
         best_metric = value;
         best = std::move(result);
@@ -135,7 +137,7 @@ CropSearch::Result CropSearch::run(std::span<const Extent> boxes, RandomStream& 
     }
   }
   Result last = best ? std::move(*best) : Result();
-  if (!best) prune(boxes, last);
+  prune(boxes, last);
   last.found = false;
   return last;
 }

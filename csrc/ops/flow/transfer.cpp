@@ -16,8 +16,8 @@ namespace {
 // Packs the samples of the input into memory of a kind, by copy(to, from, bytes) for each.
 template <class Copy>
 std::shared_ptr<Batch> pack(const BatchContext& ctx, MemoryKind kind, Copy&& copy) {
-  auto batch = std::make_shared<Batch>(ctx.batch_size(),
-                                       std::make_shared<StoragePool>(0, kind, &ctx.device()));
+  auto batch = std::make_shared<Batch>(
+      ctx.batch_size(), std::make_shared<StoragePool>(0, false, kind, &ctx.device()));
   const auto count = static_cast<size_t>(ctx.size());
   std::vector<SampleView> views(count);
   std::vector<SampleView*> pointers(count);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.sequence_rearrange: reorders the frames of a sequence. A view if the frames stay adjacent.
-#include <cstring>
 #include <vector>
 
 #include "core/argument.h"
@@ -15,9 +14,9 @@ namespace {
 // How frames are copied on the CPU, and on the GPU with a task for each frame.
 class Rearrange : public Operator {
  protected:
-  static void copy_frame(SampleContext& /*ctx*/, const SampleView& /*out*/, char* to,
-                         const char* from, int64_t bytes) {
-    std::memcpy(to, from, static_cast<size_t>(bytes));
+  static void copy_frame(SampleContext& ctx, const SampleView& /*out*/, char* to, const char* from,
+                         int64_t bytes) {
+    ctx.copy_to_output(0, to, from, bytes);
   }
 };
 class RearrangeGpu : public gpu::KernelOperator<gpu::CopyKernel> {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "core/storage.h"
+#include "core/memory/storage.h"
 #include "kernels/window/pixel_words.h"
 #include "python/arrays/torch_tensors.h"
 

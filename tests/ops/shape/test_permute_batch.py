@@ -79,3 +79,20 @@ def test_wrong_arguments_are_errors(indices, message):
     with pytest.raises((ValueError, IndexError), match=message) as caught:
         run_op("permute_batch", [ramp((2,))] * 3, indices=indices)
     assert str(caught.value).startswith("fn.permute_batch: ")
+
+
+@pytest.mark.parametrize("size", [262_144, 1_000_003])
+def test_large_batches_are_copied_whole(size):
+    """Outputs of more than 16 MB are copied with stores that bypass the caches."""
+    batch = 17 if size > 500_000 else 65
+    generator = torch.Generator().manual_seed(1)
+    data = torch.randint(0, 256, (batch, size), dtype=torch.uint8, generator=generator)
+    order = list(range(batch))[::-1]
+
+    @pipeline_def(batch_size=batch, num_threads=2, device_id=None)
+    def define():
+        return fn.permute_batch(fn.external_source(lambda: data, no_copy=True), indices=order)
+
+    pipe = define()
+    for _ in range(3):
+        assert torch.equal(pipe.run()[0].as_torch(), data.flip(0))

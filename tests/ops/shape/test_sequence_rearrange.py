@@ -9,6 +9,8 @@ from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import OpCase, PerSample, run_case, run_op
 
+from torchdali import fn, pipeline_def
+
 CASES = [
     OpCase("sequence_rearrange", "FHWC", (4, 2, 3, 1), {"new_order": order})
     for order in ([3, 0], [0, 0, 1, 1, 3], [1, 2, 3], [2], [3, 2, 1, 0])
@@ -56,3 +58,16 @@ def test_wrong_arguments_are_errors(shape, layout, order, message):
     with pytest.raises((ValueError, IndexError), match=message) as caught:
         run_op("sequence_rearrange", ramp(shape), layout=layout, new_order=order)
     assert str(caught.value).startswith("fn.sequence_rearrange: ")
+
+
+def test_large_sequences_are_copied_whole():
+    """Outputs of more than 16 MB are copied with stores that bypass the caches."""
+    generator = torch.Generator().manual_seed(1)
+    data = torch.randint(0, 256, (40, 8, 51, 1021), dtype=torch.uint8, generator=generator)
+
+    @pipeline_def(batch_size=40, num_threads=2, device_id=None)
+    def define():
+        frames = fn.external_source(lambda: data, no_copy=True, layout="FHW")
+        return fn.sequence_rearrange(frames, new_order=[7, 2, 2, 0, 5])
+
+    assert torch.equal(define().run()[0].as_torch(), data[:, [7, 2, 2, 0, 5]])

@@ -22,6 +22,7 @@ from torchdali._workers.failures import WorkerFailure, WorkerStartFailure, Worke
 from torchdali._workers.jobs import Job
 from torchdali._workers.pool import Pool
 from torchdali._workers.process import Work
+from torchdali._workers.slabs import is_scarce
 from torchdali.loader._dataset.collate import SlabCollate, disable_torch_shared_memory
 from torchdali.loader._dataset.fetch import (
     NO_SAMPLES,
@@ -40,7 +41,6 @@ from torchdali.loader._dataset.worker_pool import Reply, WorkerError, failed_rep
 
 __all__ = ["LoaderWork", "ProcessPool"]
 
-_MAX_LEASES = 16  # batches in shared memory that the user may keep; further ones are copied
 _KIND = "worker process"
 
 
@@ -228,7 +228,7 @@ class ProcessPool:
             position = 0 if in_order else pool.first_ready(0)
             job = self._done = pool.job(0, position)
             assert job is not None
-            reply = Reply(**structures.load(pool.result(0, position=position), _MAX_LEASES))
+            reply = Reply(**structures.load(pool.result(0, position=position), copies=is_scarce()))
         except WorkerFailure as failure:
             if pool.is_dead:
                 raise self._lost(failure) from None
