@@ -12,6 +12,7 @@ PARTS = (
     "imagenet",
     "microseconds",
     "jpeg",
+    "formats",
     "cold",
     "remote",
     "jpeg_index",

@@ -17,6 +17,7 @@ from benchmarks import harness, memory, microseconds, scheduler, tables
 from benchmarks.ops import (
     building,
     expressions,
+    formats,
     functional_batch,
     functional_call,
     inline_run,
@@ -88,6 +89,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 seconds=min(seconds, 1.0),
                 warm_up=4,
             )
+    if "formats" in options.parts:
+        results += formats.measure(options, rounds, seconds)
     for part, module, metrics, warm_up in (
         ("cold", cold, cold.rate, 0),
         ("jpeg_index", jpeg_index, harness.throughput, 4),
