@@ -131,7 +131,7 @@ void mutate(File& file, Random& random) {
 // Damages the file as it is, or a part of it, whose checksum is then right.
 File damaged(const PngParts& parts, Random& random) {
   PngParts other = parts;
-  switch (random() % 8) {
+  switch (random() % 11) {
     case 0: mutate(other.header, random); break;
     case 1: mutate(other.palette, random); break;
     case 2:
@@ -143,9 +143,21 @@ File damaged(const PngParts& parts, Random& random) {
       if (uncompress(rows.data(), &size, parts.data.data(), parts.data.size()) != Z_OK) break;
       rows.resize(size);
       mutate(rows, random);
-      other.data = compress(rows, {});
+      other.data =
+          compress(rows, {.stored = static_cast<int>(random() % 2 ? 0 : 1 + random() % 9)});
       break;
     }
+    case 8: {  // another window
+      const auto window = static_cast<uint8_t>(random() % 8 << 4 | 8);
+      other.data[0] = window;
+      other.data[1] = static_cast<uint8_t>(31 - (window << 8) % 31);
+      break;
+    }
+    case 9:  // the codes of the first block
+      for (uint64_t n = 1 + random() % 3; n > 0; --n)
+        other.data[2 + random() % std::min<size_t>(12, other.data.size() - 2)] ^=
+            static_cast<uint8_t>(1 << random() % 8);
+      break;
     case 6: {  // chunks that are missing, doubled, or elsewhere
       File file = assemble(parts);
       std::vector<File> chunks;

@@ -29,6 +29,7 @@ struct PngEncoding {
   int level = 6, strategy = Z_DEFAULT_STRATEGY, window_bits = 15;
   int chunk_size = 8192;
   bool extras = false;  // chunks besides the necessary ones
+  int stored = 0;       // bytes at the end that are not compressed
 };
 
 struct PngParts {
@@ -82,11 +83,16 @@ inline File filtered_rows(const PngEncoding& e, Random& random) {
 inline File compress(const File& rows, const PngEncoding& e) {
   z_stream stream = {};
   EXPECT(deflateInit2(&stream, e.level, Z_DEFLATED, e.window_bits, 8, e.strategy) == Z_OK);
-  File out(deflateBound(&stream, static_cast<uLong>(rows.size())) + 64);
+  File out(deflateBound(&stream, static_cast<uLong>(rows.size())) + 128);
   stream.next_in = const_cast<Bytef*>(rows.data());
-  stream.avail_in = static_cast<uInt>(rows.size());
   stream.next_out = out.data();
   stream.avail_out = static_cast<uInt>(out.size());
+  if (const auto stored = static_cast<size_t>(e.stored); stored > 0 && stored < rows.size()) {
+    stream.avail_in = static_cast<uInt>(rows.size() - stored);
+    EXPECT(deflate(&stream, Z_FULL_FLUSH) == Z_OK);
+    EXPECT(deflateParams(&stream, 0, Z_DEFAULT_STRATEGY) == Z_OK);
+  }
+  stream.avail_in = static_cast<uInt>(rows.size() - stream.total_in);
   EXPECT(deflate(&stream, Z_FINISH) == Z_STREAM_END);
   out.resize(stream.total_out);
   deflateEnd(&stream);
@@ -146,13 +152,14 @@ inline PngEncoding random_png(Random& random) {
   e.window_bits = static_cast<int>(random() % 4 ? 15 : 9 + below(random, 7));
   e.chunk_size = static_cast<int>(random() % 2 ? 8192 : 1 + below(random, 300));
   e.extras = random() % 4 == 0;
+  e.stored = static_cast<int>(random() % 4 ? 0 : below(random, 3000));
   return e;
 }
 
 inline std::string describe(const PngEncoding& e) {
   std::string text = "PNG";
   for (const int value : {e.width, e.height, e.type, e.depth, e.filter, e.content, e.level,
-                          e.strategy, e.window_bits, e.chunk_size, int{e.extras}})
+                          e.strategy, e.window_bits, e.chunk_size, int{e.extras}, e.stored})
     text += ' ' + std::to_string(value);
   return text;
 }
