@@ -51,6 +51,7 @@ Picture decode(Bytes bytes, const ImageInfo& info, const Region& region, bool by
     decode_png_with_library(bytes, info, target);
     result.taken = true;
   } catch (const Error&) {
+    result.taken = false;
   }
   return result;
 }
@@ -59,9 +60,10 @@ std::optional<ImageInfo> peek(Bytes bytes) {
   try {
     const ImageInfo info = peek_image(bytes);
     if (info.format == ImageFormat::kPng && info.height * info.width <= kMaxPixels) return info;
+    return std::nullopt;
   } catch (const Error&) {
+    return std::nullopt;
   }
-  return std::nullopt;
 }
 
 // `n`, the size of the input, chooses what varies besides, so that an input does the same every
@@ -162,7 +164,8 @@ void run_data(Bytes input, int64_t n) {
     parts.header.push_back(static_cast<uint8_t>(value));
   parts.type = static_cast<uint8_t>(e.type);
   parts.chunk_size = 1 + input[3] * 8;
-  parts.palette.resize(static_cast<size_t>(3 * (1 + input[3] % (1 << std::min(e.depth, 8)))), 0x5A);
+  const size_t colors = 1 + size_t{input[3]} % (size_t{1} << std::min(e.depth, 8));
+  parts.palette.resize(3 * colors, 0x5A);
   const Zlib rows = by_zlib(data, size);
   // The header of a full window.
   parts.data = {0x78, 0x01};

@@ -92,7 +92,8 @@ int samples_of(ColorType type) {
 }
 
 size_t row_size(const Chunks& chunks) {
-  const auto bits = static_cast<size_t>(samples_of(chunks.type) * chunks.depth);
+  const size_t bits =
+      static_cast<size_t>(samples_of(chunks.type)) * static_cast<size_t>(chunks.depth);
   return (static_cast<size_t>(chunks.width) * bits + 7) / 8;
 }
 
