@@ -86,7 +86,7 @@ void compare(const File& bytes, const std::string& name, bool damaged, Random& r
   const Result got = decode(bytes, info, options, r, png::Choice::kOwn);
   ++compared;
   refused += !expected.error.empty();
-  // zlib looks one symbol ahead, so that libpng may see an error right behind a region.
+  // zlib looks one symbol ahead, so that libpng may see an error right after a region.
   if (damaged && part && got.error.empty() && !expected.error.empty()) {
     ++looser;
     return;

@@ -84,7 +84,7 @@ bool sort(std::span<const uint8_t> lengths, bool single, Sorted& sorted,
 }
 
 // Codes of more than `bits` bits, from the `next`-th on: each set of them with the same first bits
-// has a table behind the main one.
+// has a table after the main one.
 bool make_second_tables(std::span<const uint8_t> lengths, const uint32_t* entries,
                         const Sorted& sorted, int next, uint32_t code, int bits, uint32_t* table,
                         size_t room) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Average and Paeth need the pixel to the left, so a row is one chain of dependencies. With AVX2,
-// several rows are therefore done at once, each a pixel behind the one above it: all that a pixel
+// several rows are therefore done at once, each a pixel later than the one above it: all that a pixel
 // needs is then in the registers of the previous two steps. Sub is a sum of prefixes.
 #include "kernels/png/unfilter.h"
 
@@ -145,7 +145,7 @@ uint32_t load32(const uint8_t* p) {
   return x;
 }
 
-// Pixels of several rows in one register: row r is r pixels behind the first. Pixels of 3 and 6
+// Pixels of several rows in one register: row r is r pixels to the left of the first. Pixels of 3 and 6
 // bytes take the place of 4 and 8.
 template <int kPixel>
 struct Pixels : Lanes8 {
