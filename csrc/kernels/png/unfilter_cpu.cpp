@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Average and Paeth need the pixel to the left, so a row is one chain of dependencies. With AVX2,
-// several rows are therefore done at once, each a pixel later than the one above it: all that a pixel
-// needs is then in the registers of the previous two steps. Sub is a sum of prefixes.
+// several rows are therefore done at once, each a pixel later than the one above it: all that a
+// pixel needs is then in the registers of the previous two steps. Sub is a sum of prefixes.
 #include "kernels/png/unfilter.h"
 
 #include <algorithm>
@@ -101,137 +101,7 @@ void add_left(const PngRow& row, const uint8_t* above, size_t size) {
   unfilter_plainly<PngFilter::kSub>(row, above, i, size, kPixel);
 }
 
-// Operations on lanes of 16 bits, for the rows of 16 bytes of samples or of 8.
-struct Lanes8 {
-  using Vector = __m128i;
-  static Vector zero() { return _mm_setzero_si128(); }
-  static Vector load(const uint16_t* p) {
-    return _mm_loadu_si128(reinterpret_cast<const Vector*>(p));
-  }
-  static Vector all(int16_t x) { return _mm_set1_epi16(x); }
-  static Vector add(Vector a, Vector b) { return _mm_add_epi16(a, b); }
-  static Vector sub(Vector a, Vector b) { return _mm_sub_epi16(a, b); }
-  static Vector min(Vector a, Vector b) { return _mm_min_epi16(a, b); }
-  static Vector max(Vector a, Vector b) { return _mm_max_epi16(a, b); }
-  static Vector both(Vector a, Vector b) { return _mm_and_si128(a, b); }
-  static Vector greater(Vector a, Vector b) { return _mm_cmpgt_epi16(a, b); }
-  static Vector half(Vector a) { return _mm_srli_epi16(a, 1); }
-  static Vector choose(Vector no, Vector yes, Vector mask) {
-    return _mm_blendv_epi8(no, yes, mask);
-  }
-};
-struct Lanes16 {
-  using Vector = __m256i;
-  static Vector zero() { return _mm256_setzero_si256(); }
-  static Vector load(const uint16_t* p) {
-    return _mm256_loadu_si256(reinterpret_cast<const Vector*>(p));
-  }
-  static Vector all(int16_t x) { return _mm256_set1_epi16(x); }
-  static Vector add(Vector a, Vector b) { return _mm256_add_epi16(a, b); }
-  static Vector sub(Vector a, Vector b) { return _mm256_sub_epi16(a, b); }
-  static Vector min(Vector a, Vector b) { return _mm256_min_epi16(a, b); }
-  static Vector max(Vector a, Vector b) { return _mm256_max_epi16(a, b); }
-  static Vector both(Vector a, Vector b) { return _mm256_and_si256(a, b); }
-  static Vector greater(Vector a, Vector b) { return _mm256_cmpgt_epi16(a, b); }
-  static Vector half(Vector a) { return _mm256_srli_epi16(a, 1); }
-  static Vector choose(Vector no, Vector yes, Vector mask) {
-    return _mm256_blendv_epi8(no, yes, mask);
-  }
-};
-
-uint32_t load32(const uint8_t* p) {
-  uint32_t x;
-  std::memcpy(&x, p, sizeof(x));
-  return x;
-}
-
-// Pixels of several rows in one register: row r is r pixels to the left of the first. Pixels of 3 and 6
-// bytes take the place of 4 and 8.
-template <int kPixel>
-struct Pixels : Lanes8 {
-  static constexpr int kLanes = kPixel == 6 ? 8 : kPixel, kRows = 8 / kLanes;
-  static Vector widen(Vector bytes) { return _mm_cvtepu8_epi16(bytes); }
-  static Vector widen(uint64_t bytes) {
-    return widen(_mm_cvtsi64_si128(static_cast<long long>(bytes)));
-  }
-  // The pixel at `p`; may read up to 8 bytes.
-  static Vector load_pixel(const uint8_t* p) {
-    if constexpr (kLanes == 1) return _mm_cvtsi32_si128(*p);
-    if constexpr (kLanes == 2) return _mm_cvtsi32_si128(p[0] | p[1] << 16);
-    return widen(_mm_loadl_epi64(reinterpret_cast<const Vector*>(p)));
-  }
-  template <size_t... kRow>
-  static Vector load_rows(const PngRow* rows, ptrdiff_t at, std::index_sequence<kRow...>) {
-    Vector bytes = zero();
-    const auto from = [&](size_t r) {
-      return rows[r].from + at - static_cast<ptrdiff_t>(r) * kPixel;
-    };
-    if constexpr (kLanes == 1) ((bytes = _mm_insert_epi8(bytes, *from(kRow), kRow)), ...);
-    if constexpr (kLanes == 2)
-      ((bytes = _mm_insert_epi16(bytes, from(kRow)[0] | from(kRow)[1] << 8, kRow)), ...);
-    if constexpr (kLanes == 8) bytes = _mm_loadl_epi64(reinterpret_cast<const Vector*>(from(0)));
-    return widen(bytes);
-  }
-  static Vector load_rows(const PngRow* rows, ptrdiff_t at) {
-    return load_rows(rows, at, std::make_index_sequence<kRows>());
-  }
-  // What is above each row.
-  static Vector from_above(Vector before, Vector above) {
-    if constexpr (kRows == 1) return above;
-    else return _mm_or_si128(_mm_slli_si128(before, 2 * kLanes), above);
-  }
-  static uint64_t narrow(Vector x) {
-    return static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_packus_epi16(x, x)));
-  }
-  static void narrow(Vector x, uint64_t* bytes) { bytes[0] = narrow(x); }
-  // Writes the places of pixels.
-  static void store_rows(const PngRow* rows, int count, ptrdiff_t at, Vector x) {
-    const uint64_t bytes = narrow(x);
-    for (int r = 0; r < count; ++r) {
-      const uint64_t pixel = bytes >> (8 * kLanes * r % 64);
-      std::memcpy(rows[r].to + at - ptrdiff_t{r} * kPixel, &pixel, kLanes);
-    }
-  }
-};
-
-template <int kPixel>
-struct WidePixels : Lanes16 {
-  static constexpr int kLanes = 4, kRows = 4;
-  static Vector load_pixel(const uint8_t* p) {
-    return _mm256_zextsi128_si256(
-        _mm_cvtepu8_epi16(_mm_cvtsi32_si128(static_cast<int>(load32(p)))));
-  }
-  static Vector load_rows(const PngRow* rows, ptrdiff_t at) {
-    __m128i bytes = _mm_cvtsi32_si128(static_cast<int>(load32(rows[0].from + at)));
-    bytes = _mm_insert_epi32(bytes, static_cast<int>(load32(rows[1].from + at - kPixel)), 1);
-    bytes = _mm_insert_epi32(bytes, static_cast<int>(load32(rows[2].from + at - 2 * kPixel)), 2);
-    bytes = _mm_insert_epi32(bytes, static_cast<int>(load32(rows[3].from + at - 3 * kPixel)), 3);
-    return _mm256_cvtepu8_epi16(bytes);
-  }
-  static Vector from_above(Vector before, Vector above) {
-    return _mm256_blend_epi32(_mm256_permute4x64_epi64(before, 0x90), above, 0x03);
-  }
-  static void narrow(Vector x, uint64_t* bytes) {
-    const __m128i packed =
-        _mm_packus_epi16(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(bytes), packed);
-  }
-  static void store_rows(const PngRow* rows, int count, ptrdiff_t at, Vector x) {
-    uint64_t bytes[2];
-    const __m128i packed =
-        _mm_packus_epi16(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
-    bytes[0] = static_cast<uint64_t>(_mm_cvtsi128_si64(packed));
-    bytes[1] = static_cast<uint64_t>(_mm_extract_epi64(packed, 1));
-    for (int r = 0; r < count; ++r) {
-      const auto pixel = static_cast<uint32_t>(bytes[r / 2] >> (32 * (r % 2)));
-      std::memcpy(rows[r].to + at - ptrdiff_t{r} * kPixel, &pixel, sizeof(pixel));
-    }
-  }
-};
-template <>
-struct Pixels<3> : WidePixels<3> {};
-template <>
-struct Pixels<4> : WidePixels<4> {};
+#include "kernels/png/unfilter_lanes.h"
 
 // The neighbors that each row's filter takes, as masks of lanes.
 template <class P>
@@ -315,7 +185,7 @@ void unfilter_together(const PngRow* given, int count, const uint8_t* above, ptr
     for (int i = 0; i < kPixel && x < pixels; ++i) up[i] = above[x * kPixel + i];
     wave.step(P::load(filtered), P::load(up));
     wave.last = P::both(wave.last, P::load(active));
-    uint64_t bytes[2] = {};
+    uint64_t bytes[4] = {};
     P::narrow(wave.last, bytes);
     for (int r = 0; r < kRows; ++r) {
       if (r >= count || x < r || x - r >= pixels) continue;
