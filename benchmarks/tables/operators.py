@@ -78,8 +78,8 @@ def formats_table(document: dict[str, Any]) -> str:
     for name in formats:
         row, ours = [name], by_key["torchdali", name]
         for peer in peers:
-            result = by_key[peer, name]
-            if "absent" in result or "absent" in ours:
+            result = by_key.get((peer, name))
+            if result is None or "absent" in result or "absent" in ours:
                 row.append("")
                 continue
             cell = number(result, "images_per_cpu_s")
