@@ -13,6 +13,7 @@ PARTS = (
     "evaluation",
     "microseconds",
     "jpeg",
+    "formats",
     "cold",
     "remote",
     "jpeg_index",

@@ -17,6 +17,7 @@ from benchmarks import harness, memory, microseconds, scheduler, tables
 from benchmarks.ops import (
     building,
     expressions,
+    formats,
     functional_batch,
     functional_call,
     inline_run,
@@ -91,6 +92,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 seconds=min(seconds, 1.0),
                 warm_up=4,
             )
+    if "formats" in options.parts:
+        results += formats.measure(options, rounds, seconds)
     for part, module, metrics, warm_up in (
         ("evaluation", evaluation, harness.throughput, 4),
         ("cold", cold, cold.rate, 0),

@@ -68,7 +68,7 @@ have_headers || die "the headers of $python are missing (Debian: python3-dev)"
 have_compiler || die "${CXX:-c++} is not a C++20 compiler (Debian: g++)"
 have_library libjpeg || say "libjpeg not found: this build will lack some JPEG formats (Debian: libjpeg-dev)"
 lacks() { say "$1 not found: this build will not decode $2 (Debian: $3)"; }
-have_library libpng || lacks libpng PNG libpng-dev
+have_library libpng || say "libpng not found: this build will lack some PNG files (Debian: libpng-dev)"
 have_library zlib || lacks zlib "FITS images compressed by gzip" zlib1g-dev
 have_library "libtiff-4 >= 4.5" || lacks "libtiff 4.5" TIFF libtiff-dev
 have_library libwebp || lacks libwebp WebP libwebp-dev

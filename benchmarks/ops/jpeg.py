@@ -23,7 +23,8 @@ PEERS["whole"] = [*PEERS["region"], "opencv", "pillow", "torchvision", "spdl"]
 BATCH = 32
 
 
-def _engine(peer: str, files: list[bytes], axes: dict[str, Any]) -> Callable[[], int]:
+def engine(peer: str, files: list[bytes], axes: dict[str, Any]) -> Callable[[], int]:
+    """Returns a function that decodes one batch by a pipeline."""
     import numpy as np
 
     if peer == "torchdali-libjpeg":
@@ -53,7 +54,8 @@ def _engine(peer: str, files: list[bytes], axes: dict[str, Any]) -> Callable[[],
     return lambda: len(pipeline.run()[0])
 
 
-def _function(peer: str, files: list[bytes]) -> Callable[[bytes], Any]:
+def function(peer: str, files: list[bytes]) -> Callable[[bytes], Any]:
+    """Returns a function that decodes one file."""
     if peer == "opencv":
         import cv2
         import numpy as np
@@ -84,8 +86,8 @@ def make(peer: str, axes: dict[str, Any]) -> Callable[[], int]:
     """Returns a function that decodes one batch and returns its size."""
     files = [Path(name).read_bytes() for name in find_files(axes["data"])]
     if peer.startswith(("torchdali", "dali")):
-        return _engine(peer, files, axes)
-    decode = _function(peer, files)
+        return engine(peer, files, axes)
+    decode = function(peer, files)
     decode(files[0])  # raises here if a library is missing
     endless = itertools.cycle(files)
 

@@ -15,6 +15,7 @@ SECTIONS = {
     "evaluation": ("evaluation", reading.evaluation_table),
     "microseconds": ("microseconds", pipelines.microseconds_table),
     "jpeg": ("jpeg", operators.jpeg_table),
+    "formats": ("formats", operators.formats_table),
     "cold": ("cold", reading.cold_table),
     "remote": ("remote", reading.remote_table),
     "jpeg_index": ("jpeg_index", reading.jpeg_index_table),

@@ -26,6 +26,7 @@ TITLES = {
     "webdataset": "webdataset package in torch `DataLoader`, Pillow",
     "huggingface": "`datasets` with its own decoding in torch `DataLoader`, Pillow",
     "torchdali-libjpeg": "libjpeg-turbo (in torchdali)",
+    "torchdali-libpng": "libpng (in torchdali)",
     "pillow": "Pillow",
     "torchvision": "torchvision",
     "numpy": "NumPy",

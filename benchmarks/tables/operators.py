@@ -66,6 +66,38 @@ def jpeg_table(document: dict[str, Any]) -> str:
     return f"{markdown(header, rows)}\n\n{note}"
 
 
+def formats_table(document: dict[str, Any]) -> str:
+    """Files of other formats decoded per CPU-second; the ratio is torchdali / peer."""
+    results = of(document, "formats")
+    if not results:
+        return "Not measured."
+    by_key = {(r["peer"], r["axes"]["format"]): r for r in results}
+    peers = list(dict.fromkeys(r["peer"] for r in results))
+    formats = list(dict.fromkeys(r["axes"]["format"] for r in results))
+    rows = []
+    for name in formats:
+        row, ours = [name], by_key["torchdali", name]
+        for peer in peers:
+            result = by_key.get((peer, name))
+            if result is None or "absent" in result or "absent" in ours:
+                row.append("")
+                continue
+            cell = number(result, "images_per_cpu_s")
+            if peer != "torchdali":
+                cell += f" ({paired_ratio(ours, result, 'images_per_cpu_s'):.2f})"
+            row.append(cell)
+        rows.append(row)
+    header = [
+        "images per CPU-second",
+        *(title(next(r for r in results if r["peer"] == peer)) for peer in peers),
+    ]
+    note = (
+        "One thread, files in memory, decoded to RGB. In brackets: torchdali's throughput divided "
+        "by the peer's. PNG files are written by Pillow where OpenCV is not named."
+    )
+    return f"{markdown(header, rows)}\n\n{note}"
+
+
 def jpeg_scaled_table(document: dict[str, Any]) -> str:
     """Files decoded at a reduced size and resized: speed and accuracy."""
     results = of(document, "jpeg_scaled")

@@ -47,9 +47,9 @@ constexpr Codec kCodecs[] = {
     {"JPEG", "built in", "arithmetic-coded, CMYK and damaged files", "libjpeg-dev"},
 #endif
 #ifdef TORCHDALI_HAVE_PNG
-    {"PNG", "libpng " PNG_LIBPNG_VER_STRING, "", ""},
+    {"PNG", "built in; the rest by libpng " PNG_LIBPNG_VER_STRING, "", ""},
 #else
-    {"PNG", "", "", "libpng-dev"},
+    {"PNG", "built in", "interlaced, damaged and very large files", "libpng-dev"},
 #endif
     {"BMP", "built in", "", ""},
     {"PNM", "built in", "", ""},

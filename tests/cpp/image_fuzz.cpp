@@ -4,6 +4,7 @@
 // repeated and removed. Deterministic. An argument sets the number of mutations of each file.
 // sources: csrc/io/*.cpp csrc/io/formats/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
 // sources: csrc/core/cpu_features.cpp
+// sources: csrc/io/png_decoder/*.cpp csrc/kernels/png/*.cpp
 // libs: libjpeg libpng libtiff-4 libwebp libopenjp2
 // optional: libavif libjxl
 // sanitizers: address

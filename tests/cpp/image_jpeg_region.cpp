@@ -3,6 +3,7 @@
 // libjpeg can write, many random regions, all orientations.
 // sources: csrc/io/*.cpp csrc/io/formats/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
 // sources: csrc/core/cpu_features.cpp
+// sources: csrc/io/png_decoder/*.cpp csrc/kernels/png/*.cpp
 // libs: libjpeg libpng
 // sanitizers: address
 #include <algorithm>

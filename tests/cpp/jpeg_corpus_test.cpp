@@ -3,6 +3,7 @@
 // another packed corpus.
 // sources: tests/fuzz/jpeg_decoder_fuzz.cpp csrc/io/*.cpp csrc/io/formats/*.cpp csrc/io/jpeg_decoder/**/*.cpp
 // sources: csrc/kernels/jpeg/*.cpp csrc/core/cpu_features.cpp
+// sources: csrc/io/png_decoder/*.cpp csrc/kernels/png/*.cpp
 #include "replay_corpus.h"
 
 int main(int argc, char** argv) {

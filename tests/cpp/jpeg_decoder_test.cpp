@@ -6,6 +6,7 @@
 // generated files, mutations of each, regions of each file of TORCHDALI_DATA.
 // sources: csrc/io/*.cpp csrc/io/formats/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
 // sources: csrc/core/cpu_features.cpp
+// sources: csrc/io/png_decoder/*.cpp csrc/kernels/png/*.cpp
 // libs: libjpeg libpng
 // sanitizers: address
 #include <cstdio>

@@ -5,6 +5,7 @@
 // threads. Arguments: generated files, mutations of each.
 // sources: csrc/io/*.cpp csrc/io/formats/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
 // sources: csrc/core/cpu_features.cpp
+// sources: csrc/io/png_decoder/*.cpp csrc/kernels/png/*.cpp
 // libs: libjpeg libpng
 // sanitizers: address thread
 #include "io/jpeg_decoder/index/index.h"

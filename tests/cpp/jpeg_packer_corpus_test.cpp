@@ -3,6 +3,7 @@
 // covers our decoder on the CPU. An argument names another packed corpus.
 // sources: tests/fuzz/jpeg_packer_fuzz.cpp csrc/io/*.cpp csrc/io/formats/*.cpp csrc/io/jpeg_decoder/**/*.cpp
 // sources: csrc/kernels/jpeg/*.cpp csrc/core/cpu_features.cpp csrc/ops/decoders/jpeg_tasks.cpp
+// sources: csrc/io/png_decoder/*.cpp csrc/kernels/png/*.cpp
 // sanitizers: address
 #include "replay_corpus.h"
 

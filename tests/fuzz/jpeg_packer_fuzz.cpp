@@ -4,6 +4,7 @@
 // decoder on the CPU, or neither takes the file.
 // sources: csrc/io/*.cpp csrc/io/formats/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
 // sources: csrc/core/cpu_features.cpp csrc/ops/decoders/jpeg_tasks.cpp
+// sources: csrc/io/png_decoder/*.cpp csrc/kernels/png/*.cpp
 #include <cstring>
 #include <vector>
 

@@ -4,6 +4,7 @@
 // has alone.
 // sources: csrc/io/*.cpp csrc/io/formats/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
 // sources: csrc/core/cpu_features.cpp
+// sources: csrc/io/png_decoder/*.cpp csrc/kernels/png/*.cpp
 #include <array>
 #include <memory>
 #include <vector>

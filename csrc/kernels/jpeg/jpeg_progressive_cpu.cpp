@@ -100,22 +100,61 @@ int decode_band(JpegBits& bits, JpegBand& band, const JpegBlockRow& row, int beg
   return at;
 }
 
-// Adds a bit to each of these coefficients, away from zero (T.81, G.1.2.3).
-inline void correct(Reader& in, int16_t* block, uint64_t which, int low) {
-  while (which) {
-    in.refill();
-    for (int i = 0; i < 56 && which; ++i, which &= which - 1) {
-      int16_t& c = block[kJpegPlaces[static_cast<size_t>(std::countr_zero(which))]];
-      const int bit = static_cast<int>(in.bits >> 63);
-      c = static_cast<int16_t>(c + (c < 0 ? -1 : 1) * (bit << low));
-      in.drop_bits(1);
-    }
-  }
+// Coefficients of a block, the first one in the highest bit: in this order, bits of the stream can
+// be spread over them.
+inline uint64_t reversed(uint64_t x) {
+  x = (x >> 1 & 0x5555555555555555) | (x & 0x5555555555555555) << 1;
+  x = (x >> 2 & 0x3333333333333333) | (x & 0x3333333333333333) << 2;
+  x = (x >> 4 & 0x0F0F0F0F0F0F0F0F) | (x & 0x0F0F0F0F0F0F0F0F) << 4;
+  return __builtin_bswap64(x);
 }
 
-// Bits [from, to).
-inline uint64_t bit_range(unsigned from, unsigned to) {
-  return ((uint64_t{2} << (to - 1)) - 1) & ~((uint64_t{1} << from) - 1);
+// Spreads the low bits of `bits` over the set bits of `mask`.
+inline uint64_t spread(uint64_t bits, uint64_t mask) {
+#if TORCHDALI_ISA_LEVEL > 0
+  return _pdep_u64(bits, mask);
+#else
+  uint64_t result = 0;
+  for (; mask; mask &= mask - 1, bits >>= 1)
+    if (bits & 1) result |= mask & -mask;
+  return result;
+#endif
+}
+
+// Coefficients [from, to) in that order; from < to.
+inline uint64_t band_of(unsigned from, unsigned to) {
+  return ~uint64_t{0} >> from & ~uint64_t{0} << (64 - to);
+}
+
+// Reads a bit for each of these coefficients; returns those whose bit is set. Half a block at once,
+// so that bits always suffice.
+inline uint64_t read_corrections(Reader& in, uint64_t which) {
+  constexpr uint64_t kFirstHalf = ~uint64_t{0} << 32;
+  uint64_t set = 0;
+  const auto read = [&](uint64_t half) {
+    const auto count = static_cast<unsigned>(std::popcount(half));
+    set |= spread(in.bits >> 1 >> (63 - count), half);
+    in.drop_bits(count);
+  };
+  if (std::popcount(which) <= 32) [[likely]] {
+    read(which);
+  } else {
+    read(which & kFirstHalf);
+    in.refill();
+    read(which & ~kFirstHalf);
+  }
+  return set;
+}
+
+// Adds a bit to each of these coefficients, away from zero (T.81, G.1.2.3).
+inline void correct(int16_t* block, uint64_t which, int low) {
+  const int one = 1 << low;
+  while (which) {
+    const auto k = static_cast<unsigned>(std::countl_zero(which));
+    which ^= uint64_t{1} << 63 >> k;
+    int16_t& c = block[kJpegPlaces[k]];
+    c = static_cast<int16_t>(c + (c < 0 ? -one : one));
+  }
 }
 
 int refine_band(JpegBits& bits, JpegBand& band, const JpegBlockRow& row, int begin, int end,
@@ -126,8 +165,8 @@ int refine_band(JpegBits& bits, JpegBand& band, const JpegBlockRow& row, int beg
   int at = begin;
   do {
     int16_t* block = row.coefficients + jpeg_block_offset(at);
-    const uint64_t before = row.present[at];
-    uint64_t after = before;
+    const uint64_t before = reversed(row.present[at]);
+    uint64_t corrected = 0, added = 0;
     auto k = static_cast<unsigned>(band.first);
     while (band.run == 0 && k < stop) {
       JpegSymbol s;
@@ -140,21 +179,26 @@ int refine_band(JpegBits& bits, JpegBand& band, const JpegBlockRow& row, int beg
       // A new coefficient is 1 or -1, or zero after a run of sixteen.
       const int value = in.value(s);
       if (value < -1 || value > 1) return -1;
-      in.drop(s);
-      uint64_t zeros = ~before & bit_range(k, stop);
-      for (unsigned run = advance(s); run > 1; --run) zeros &= zeros - 1;
-      if (zeros == 0) return -1;
-      const auto place = static_cast<unsigned>(std::countr_zero(zeros));
-      if (place > k) correct(in, block, before & bit_range(k, place), band.low);
-      block[kJpegPlaces[place]] = static_cast<int16_t>(value * (1 << band.low));
-      after |= uint64_t{value != 0} << place;
-      k = place + 1;
+      in.drop(s);  // leaves at least 39 bits
+      const uint64_t zeros = ~before & band_of(k, stop);
+      const int after = std::popcount(zeros) - static_cast<int>(std::max(advance(s), 1u));
+      if (after < 0) return -1;
+      const uint64_t place = spread(uint64_t{1} << after, zeros);
+      const auto next = static_cast<unsigned>(std::countl_zero(place));
+      corrected |= read_corrections(in, before & ~(place - 1) & band_of(k, stop));
+      block[kJpegPlaces[next]] = static_cast<int16_t>(value * (1 << band.low));
+      if (value != 0) added |= uint64_t{1} << next;
+      k = next + 1;
     }
     if (band.run > 0) {
       --band.run;
-      if (k < stop) correct(in, block, before & bit_range(k, stop), band.low);
+      if (k < stop) {
+        in.refill();
+        corrected |= read_corrections(in, before & band_of(k, stop));
+      }
     }
-    row.present[at++] = after;
+    correct(block, corrected, band.low);
+    row.present[at++] |= added;
   } while (at < end && in.next <= limit);
   bits = in.position();
   return at;

@@ -96,8 +96,8 @@ def large_jpeg() -> bytes:  # with 128 MB of coefficients
     return out.getvalue()
 
 
-def large_png() -> bytes:  # with rows of 120 MB
-    return png(np.zeros((1, 120_000_000, 1), np.uint8), 8, PNG_GRAY)
+def large_png() -> bytes:  # with rows of 280 MB, so that libpng decodes it
+    return png(np.zeros((1, 140_000_000, 1), np.uint8), 16, PNG_GRAY)
 
 
 def large_webp() -> bytes:  # with 96 MB of pixels, too many colors for a palette
