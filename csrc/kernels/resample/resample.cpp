@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "kernels/resample/nearest.h"
 #include "kernels/resample/plane_resampler.h"
-#include "kernels/resample/resample_rows.h"
+#include "kernels/resample_rows/resample_rows.h"
 #include "kernels/resample/resample_strides.h"
 #include "kernels/resample/resample_table.h"
 
