@@ -29,6 +29,7 @@ PARTS = (
     "functional_batch",
     "expressions",
     "operators",
+    "resize",
     "building",
     "external_source",
     "python_function",

@@ -27,6 +27,7 @@ from benchmarks.ops import (
     operators,
     overhead,
     python_function,
+    resize,
     transforms_call,
 )
 from benchmarks.options import parse
@@ -251,6 +252,16 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             harness.throughput,
             rounds=rounds,
             seconds=min(seconds, 0.4),
+            warm_up=3,
+        )
+    if "resize" in options.parts:
+        results += harness.measure_each(
+            resize.__name__,
+            [p for p in resize.PEERS if p in options.peers],
+            resize.cases(),
+            harness.throughput,
+            rounds=rounds,
+            seconds=min(seconds, 0.1),
             warm_up=3,
         )
     if "building" in options.parts:

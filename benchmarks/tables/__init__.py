@@ -26,6 +26,7 @@ SECTIONS = {
     "auto_augment": ("auto_augment", pipelines.auto_augment_table),
     "coco": ("coco", reading.coco_table),
     "operators": ("operators", operators.operators_table),
+    "resize": ("resize", operators.resize_table),
     "overhead": ("overhead", operators.overhead_table),
     "functional_call": ("functional_call", functional.call_table),
     "inline_run": ("inline_run", functional.inline_table),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/resample: against a plain double-precision reference, on every instruction set of this
 // machine; buffers of exact size, so that the address sanitizer sees a read or write too far.
-// sources: csrc/kernels/resample/resample.cpp csrc/kernels/resample/nearest.cpp csrc/kernels/resample/resample_table.cpp csrc/kernels/resample/resample_rows_cpu.cpp csrc/kernels/resample/resample_fixed_cpu.cpp csrc/core/cpu_features.cpp
+// sources: csrc/kernels/resample/*.cpp csrc/kernels/resample_rows/*.cpp csrc/core/cpu_features.cpp
 // sanitizers: address
 #include "kernels/resample/resample.h"
 
@@ -17,6 +17,7 @@
 #include "core/cpu_features.h"
 #include "core/error.h"
 #include "expect.h"
+#include "resample_jobs.h"
 
 namespace torchdali::kernels {
 namespace {
@@ -24,47 +25,6 @@ namespace {
 using Filter = ResampleFilter;
 constexpr Filter kFilters[] = {Filter::kNearest,  Filter::kLinear,     Filter::kCubic,
                                Filter::kLanczos3, Filter::kTriangular, Filter::kGaussian};
-
-uint32_t next_random() {
-  static uint32_t state = 12345;
-  state = state * 1664525 + 1013904223;
-  return state >> 8;
-}
-
-template <class T>
-std::vector<T> random_pixels(int64_t count) {
-  std::vector<T> pixels(static_cast<size_t>(count));
-  for (T& p : pixels) {
-    if constexpr (std::is_same_v<T, float>) p = static_cast<float>(next_random() % 10007) / 10007;
-    else p = static_cast<T>(next_random());
-  }
-  return pixels;
-}
-
-ResampleAxis make_axis(int64_t in, int64_t out, Filter filter) {
-  return {.in = in,
-          .out = out,
-          .low = 0,
-          .high = static_cast<float>(in),
-          .min_filter = filter,
-          .mag_filter = filter};
-}
-
-template <class In, class Out>
-std::vector<Out> run(const ResampleJob& job, const std::vector<In>& in) {
-  int64_t count = job.outer * job.channels;
-  for (const ResampleAxis& axis : job.axes) count *= axis.out;
-  std::vector<Out> out(static_cast<size_t>(count));
-  const size_t bytes = resample_scratch_bytes(job);
-  // Of exact size too; operator new[] with alignment keeps the sanitizer's red zones.
-  struct Free {
-    void operator()(std::byte* p) const { std::free(p); }
-  };
-  const std::unique_ptr<std::byte, Free> scratch(static_cast<std::byte*>(
-      std::aligned_alloc(64, std::max<size_t>(64, (bytes + 63) / 64 * 64))));
-  resample(job, in.data(), out.data(), scratch.get());
-  return out;
-}
 
 // --- Reference ---------------------------------------------------------------------------------
 

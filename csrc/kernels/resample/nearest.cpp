@@ -12,6 +12,8 @@ template <int kBytes>
 void gather_pixels(const std::byte* row, const int32_t* start, int64_t n, int64_t bytes,
                    std::byte* out) {
   const size_t size = static_cast<size_t>(kBytes ? kBytes : bytes);
+// 1.06 times as fast for pixels of 4 bytes.
+#pragma GCC unroll 8
   for (int64_t x = 0; x < n; ++x, out += size)
     std::memcpy(out, row + static_cast<int64_t>(size) * start[x], size);
 }
@@ -32,19 +34,36 @@ void gather_row(const std::byte* row, const AxisTable& t, int64_t bytes, std::by
   }
 }
 
+// Larger pixels are copied as fast by themselves.
+constexpr int64_t kMaxGathered = 8;
+// Fewer rows do not repay the preparation.
+constexpr int64_t kMinRows = 8;
+
 }  // namespace
 
 NearestPlane::NearestPlane(const ResampleJob& job, ScratchArena& arena)
     : h_(build_nearest_table(job.axes[kH], true, arena)),
       w_(build_nearest_table(job.axes[kW], false, arena)),
-      pixel_(itemsize(job.in_type) * job.channels) {}
+      pixel_(itemsize(job.in_type) * job.channels) {
+  if (pixel_ > kMaxGathered || h_.out * job.outer < kMinRows) return;
+  std::byte* memory = arena.take<std::byte>(kernels_.prepared_size(w_.out * pixel_));
+  if (!arena.counting() && !w_.identity)
+    gather_ = kernels_.prepare(w_.start, w_.out, pixel_, w_.source.begin * pixel_,
+                               w_.source.end * pixel_, memory);
+}
 
 void NearestPlane::rows(const std::byte* in, int64_t in_stride, int64_t begin, int64_t end,
                         std::byte* out, int64_t out_stride) const {
+  const int64_t row = w_.out * pixel_;
+  if (begin < end && h_.identity && w_.identity && in_stride == row && out_stride == row)
+    return void(std::memcpy(out, in + h_.start[begin] * in_stride + w_.source.begin * pixel_,
+                            static_cast<size_t>((end - begin) * row)));
   for (int64_t h = begin; h < end; ++h, out += out_stride) {
+    const std::byte* from = in + h_.start[h] * in_stride;
     if (h > begin && h_.start[h] == h_.start[h - 1])
-      std::memcpy(out, out - out_stride, static_cast<size_t>(w_.out * pixel_));
-    else gather_row(in + h_.start[h] * in_stride, w_, pixel_, out);
+      std::memcpy(out, out - out_stride, static_cast<size_t>(row));
+    else if (gather_.windows > 0) kernels_.gather(from, gather_, out);
+    else gather_row(from, w_, pixel_, out);
   }
 }
 

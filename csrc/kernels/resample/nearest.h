@@ -7,6 +7,7 @@
 
 #include "kernels/resample/resample.h"
 #include "kernels/resample/resample_table.h"
+#include "kernels/resample_rows/gather_bytes.h"
 
 namespace torchdali::kernels {
 
@@ -22,6 +23,8 @@ class NearestPlane {
  private:
   AxisTable h_, w_;
   int64_t pixel_;  // bytes
+  const GatherKernels& kernels_ = gather_kernels();
+  ByteGather gather_;
 };
 
 void resample_nearest(const ResampleJob& job, const void* in, void* out, ScratchArena& arena);

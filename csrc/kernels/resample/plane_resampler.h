@@ -8,89 +8,14 @@
 #include <cstring>
 #include <type_traits>
 
+#include "kernels/resample/horizontal_tables.h"
 #include "kernels/resample/resample.h"
-#include "kernels/resample/resample_rows.h"
 #include "kernels/resample/resample_strides.h"
 #include "kernels/resample/resample_table.h"
+#include "kernels/resample/ring.h"
+#include "kernels/resample_rows/resample_rows.h"
 
 namespace torchdali::kernels {
-
-// Weights in fixed point: whole numbers that add up to 65536, so that a flat area stays flat; a
-// weight of 1 does not fit and becomes 65535. The upper halves of products are taken, which lose
-// half a unit each on average, unless the weight leaves no fraction of a pixel; result[0], which
-// the sum starts with, gives that back. [1 + taps]
-inline void quantize(const float* weights, int taps, uint16_t* result) {
-  constexpr int32_t kOne = 65536, kFraction = 255;
-  int32_t sum = 0;
-  int largest = 0, inexact = 0;
-  for (int k = 0; k < taps; ++k) {
-    const int32_t q = static_cast<int32_t>(std::lrint(weights[k] * kOne));
-    sum += q;
-    result[1 + k] = static_cast<uint16_t>(std::min(q, kOne - 1));
-    inexact += (q & kFraction) != 0;
-    if (weights[k] > weights[largest]) largest = k;
-  }
-  uint16_t& corrected = result[1 + largest];
-  corrected = static_cast<uint16_t>(std::min(corrected + kOne - sum, kOne - 1));
-  result[0] = corrected == kOne - 1 ? 1 : static_cast<uint16_t>(inexact / 2);
-}
-
-// Weights of a table as middle elements; numbers in front of the weights of each pixel: kLead<Mid>.
-template <class Mid>
-constexpr int kLead = std::is_same_v<Mid, float> ? 0 : 1;
-template <class Mid>
-const Mid* mid_weights(const AxisTable& t, ScratchArena& arena) {
-  if constexpr (std::is_same_v<Mid, float>) {
-    return t.weights;
-  } else {
-    const int stride = kLead<Mid> + t.taps;
-    Mid* result = arena.take<Mid>(t.out * stride);
-    if (!arena.counting())
-      for (int64_t i = 0; i < t.out; ++i)
-        quantize(t.weights + i * t.taps, t.taps, result + i * stride);
-    return result;
-  }
-}
-
-template <class Mid, class Kernels>
-HorizontalTable<Mid> horizontal_table(const Kernels& kernels, const AxisTable& t, int64_t channels,
-                                      ScratchArena& arena) {
-  constexpr int kMoreOffsets = 4;
-  int32_t* offset = arena.take<int32_t>(t.out + kMoreOffsets);
-  const Mid* weights = mid_weights<Mid>(t, arena);
-  Mid* memory = arena.take<Mid>(kernels.prepared_size(t.out, t.taps, channels));
-  if (arena.counting()) return {};
-  for (int64_t x = 0; x < t.out; ++x)
-    offset[x] = static_cast<int32_t>((t.start[x] - t.source.begin) * channels);
-  std::fill(offset + t.out, offset + t.out + kMoreOffsets, 0);
-  return kernels.prepare(offset, weights, t.out, t.taps, channels, memory);
-}
-
-// Source rows (or slices) that went through the first pass, as many as the second one sees at once.
-template <class Mid>
-class Ring {
- public:
-  Ring(int64_t capacity, int64_t elements, ScratchArena& arena)
-      : capacity_(capacity), stride_((elements + kRowPadding + 31) / 32 * 32) {
-    rows_ = arena.take<Mid>(capacity_ * stride_);
-    held_ = arena.take<int64_t>(capacity_);
-  }
-  void clear() { std::fill(held_, held_ + capacity_, -1); }
-  template <class Make>
-  const Mid* get(int64_t source, Make make) {
-    Mid* row = rows_ + source % capacity_ * stride_;
-    if (int64_t& held = held_[source % capacity_]; held != source) {
-      make(row);
-      held = source;
-    }
-    return row;
-  }
-
- private:
-  int64_t capacity_, stride_;
-  Mid* rows_;
-  int64_t* held_;  // source row in each place, -1: none
-};
 
 // Two-dimensional resampling; the tables and rows serve every slice and frame of a job.
 template <class In, class Mid, class Out>
@@ -101,7 +26,6 @@ class PlaneResampler {
         h_(build_table(job.axes[kH], true, arena)),
         w_(build_table(job.axes[kW], false, arena)),
         weights_(mid_weights<Mid>(h_, arena)),
-        table_(horizontal_table<Mid>(horizontal_, w_, channels_, arena)),
         ring_(max_taps(job.axes[kH]), w_.out * channels_, arena) {
     const ResampleRange columns = resample_source_range(job.axes[kW]);
     row_ = arena.take<Mid>((columns.end - columns.begin) * channels_ + kRowPadding);
@@ -114,6 +38,13 @@ class PlaneResampler {
                       job.axes[kH].cut && job.axes[kW].cut;
     vertical_first_ =
         h_.identity || (!rounds_between_ && is_vertical_first(job.axes[kH], job.axes[kW]));
+    const bool two_taps = max_taps(job.axes[kW]) == 2;
+    const bool sparse = kSparse && two_taps && max_taps(job.axes[kH]) == 2 && vertical_first_;
+    tables_ = horizontal_tables<In, Mid>(horizontal_, w_, channels_,
+                                         {.two_taps = two_taps,
+                                          .sparse = sparse && (arena.counting() || h_.taps == 2),
+                                          .from_source = h_.identity || !vertical_first_},
+                                         arena);
   }
 
   int64_t height() const { return h_.out; }
@@ -125,23 +56,28 @@ class PlaneResampler {
     in += w_.source.begin * channels_;
     const int64_t in_width = (w_.source.end - w_.source.begin) * channels_;
     const int64_t out_width = w_.out * channels_;
+    // The last row of which kRowPadding elements more than its own can be read.
+    const In* last = in + (h_.source.end - 1) * in_stride - kRowPadding;
     for (int64_t y = begin; y < end; ++y, out += out_stride) {
       const In* first = in + h_.start[y] * in_stride;
       const Mid* weights = weights_ + y * (kLead<Mid> + h_.taps) + kLead<Mid>;
       const Mid start = kLead<Mid> ? weights[-kLead<Mid>] : Mid(0);
       if (w_.identity) {
         copy_or_blend(first, in_stride, weights, start, out_width, out);
+      } else if (tables_.sparse.out > 0) {
+        make_sparse(first, in_stride, weights, start, out);
       } else if (vertical_first_) {
-        if (h_.identity) kernels_.to_mid(first, in_width, row_);
-        else
+        if (h_.identity) {
+          finish(first, in_width, last, out);
+        } else {
           kernels_.blend_to_mid(source_rows(first, in_stride), weights, h_.taps, start, in_width,
                                 row_);
-        horizontal_.finish(row_, table_, channels_, buffer_, out);
+          finish_blended(out);
+        }
       } else {
         for (int k = 0; k < h_.taps; ++k) {
           mid_rows_[k] = ring_.get(h_.start[y] + k, [&](Mid* place) {
-            kernels_.to_mid(first + k * in_stride, in_width, row_);
-            horizontal_.to_mid(row_, table_, channels_, place);
+            to_mid(first + k * in_stride, in_width, last, place);
             if (rounds_between_) round_to_bytes(place, out_width);
           });
         }
@@ -162,6 +98,52 @@ class PlaneResampler {
     const double vertical = max_taps(h), horizontal = kHorizontalCost * max_taps(w);
     return out_h * (in_w * vertical + out_w * horizontal) <=
            out_w * (in_h * horizontal + out_h * vertical);
+  }
+  void make_sparse(const In* first, int64_t stride, const Mid* weights, Mid start, Out* out) {
+    if constexpr (kSparse)
+      sparse_kernels<In, Mid>().make(source_rows(first, stride), weights, start, tables_.sparse,
+                                     out);
+  }
+  // The horizontal pass of a row of the source, of n elements; `last`: as for mid_row().
+  void to_mid(const In* from, int64_t n, const In* last, Mid* result) {
+    if constexpr (kFixed)
+      if (tables_.pairs.windows > 0) return pairs_.bytes_to_mid(from, tables_.pairs, result);
+    if constexpr (kBytesToFloat)
+      if (tables_.bytes.taps > 0)
+        return byte_tap_kernels().to_mid(padded_row(from, n, last), tables_.bytes, result);
+    horizontal_.to_mid(mid_row(from, n, last), tables_.any, channels_, result);
+  }
+  void finish(const In* from, int64_t n, const In* last, Out* out) {
+    if constexpr (kFixed)
+      if (tables_.pairs.windows > 0) return pairs_.bytes_to_bytes(from, tables_.pairs, out);
+    if (tables_.bytes.taps > 0) {
+      to_mid(from, n, last, buffer_);
+      return horizontal_.round(buffer_, w_.out * channels_, out);
+    }
+    horizontal_.finish(mid_row(from, n, last), tables_.any, channels_, buffer_, out);
+  }
+  // The same of a blended row.
+  void finish_blended(Out* out) {
+    if constexpr (kFixed)
+      if (tables_.pairs.windows > 0) return pairs_.mid_to_bytes(row_, tables_.pairs, out);
+    horizontal_.finish(row_, tables_.any, channels_, buffer_, out);
+  }
+  // A source row of n elements, which kRowPadding readable ones follow. Those of `last` and of rows
+  // before it are in the source.
+  const In* padded_row(const In* from, int64_t n, const In* last) {
+    static_assert(sizeof(In) <= sizeof(Mid));
+    if (from <= last) return from;
+    std::memcpy(row_, from, static_cast<size_t>(n) * sizeof(In));
+    return reinterpret_cast<const In*>(row_);
+  }
+  // The same as middle elements.
+  const Mid* mid_row(const In* from, int64_t n, const In* last) {
+    if constexpr (std::is_same_v<In, Mid>) {
+      return padded_row(from, n, last);
+    } else {
+      kernels_.to_mid(from, n, row_);
+      return row_;
+    }
   }
   // Like a byte; halves to even.
   static void round_to_bytes(Mid* row, int64_t n) {
@@ -186,13 +168,19 @@ class PlaneResampler {
     kernels_.blend(source_rows(first, stride), weights, h_.taps, start, n, buffer_, out);
   }
 
+  static constexpr bool kFixed = std::is_same_v<Mid, uint16_t>;
+  static constexpr bool kBytesToFloat = std::is_same_v<In, uint8_t> && !kFixed;
+  static constexpr bool kSparse =
+      kFixed || (std::is_same_v<In, float> && std::is_same_v<Out, float>);
+
   const RowKernels<In, Mid, Out>& kernels_ = row_kernels<In, Mid, Out>();
   const HorizontalKernels<Mid, Out>& horizontal_ = horizontal_kernels<Mid, Out>();
+  const PairKernels& pairs_ = pair_kernels();
   int64_t channels_;
   AxisTable h_, w_;
   const Mid* weights_;
-  HorizontalTable<Mid> table_;
   Ring<Mid> ring_;
+  HorizontalTables<Mid> tables_;
   Mid *row_, *buffer_;
   const In** in_rows_;
   const Mid** mid_rows_;

@@ -3,14 +3,16 @@
 #include "kernels/resample/resample.h"
 
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 
 #include "core/error.h"
+#include "kernels/resample/halving.h"
 #include "kernels/resample/nearest.h"
 #include "kernels/resample/plane_resampler.h"
-#include "kernels/resample/resample_rows.h"
 #include "kernels/resample/resample_strides.h"
 #include "kernels/resample/resample_table.h"
+#include "kernels/resample_rows/resample_rows.h"
 
 namespace torchdali::kernels {
 namespace {
@@ -38,10 +40,28 @@ bool all_nearest(const ResampleJob& job) {
   });
 }
 
-template <class In, class Mid, class Out>
+// Whether the result is the source, byte by byte.
+bool is_copy(const ResampleJob& job) {
+  constexpr int64_t kMaxExact = int64_t{1} << 22;  // where positions of pixels are exact
+  const bool dense = job.in_outer_stride == 0 && job.in_slice_stride == 0 &&
+                     job.in_row_stride == 0 && job.out_outer_stride == 0 &&
+                     job.out_slice_stride == 0 && job.out_row_stride == 0;
+  return dense && job.in_type == job.out_type &&
+         std::all_of(job.axes.begin(), job.axes.end(), [](const ResampleAxis& axis) {
+           return keeps(axis) && axis.stored == 0 && axis.in <= kMaxExact;
+         });
+}
+void copy(const ResampleJob& job, const void* in, void* out) {
+  int64_t bytes = job.outer * job.channels * itemsize(job.in_type);
+  for (const ResampleAxis& axis : job.axes) bytes *= axis.out;
+  std::memcpy(out, in, static_cast<size_t>(bytes));
+}
+
+// `Planes`: PlaneResampler or HalvedPlane.
+template <class In, class Out, class Planes>
 void run_planes(const ResampleJob& job, const void* in, void* out, ScratchArena& arena) {
   const AxisTable depth = build_table(job.axes[kD], true, arena);
-  PlaneResampler<In, Mid, Out> planes(job, arena);
+  Planes planes(job, arena);
   if (arena.counting()) return;
   const Strides from = strides_of(job, true), to = strides_of(job, false);
   for (int64_t o = 0; o < job.outer; ++o)
@@ -96,13 +116,14 @@ bool fits_fixed_point(const ResampleJob& job) {
 }
 
 // If slices are only copied, the axis D uses the nearest neighbor, which is exact in any order.
-enum class Method { kNearest, kPlanes, kVolumes };
+enum class Method { kNearest, kHalved, kPlanes, kVolumes };
 Method choose_method(ResampleJob& job) {
   ResampleAxis& depth = job.axes[kD];
   if (picks(depth)) depth.min_filter = depth.mag_filter = ResampleFilter::kNearest;
   if (job.in_type == job.out_type && all_nearest(job)) return Method::kNearest;
   // Images have a depth of 1.
-  return axis_filter(depth) == ResampleFilter::kNearest ? Method::kPlanes : Method::kVolumes;
+  if (axis_filter(depth) != ResampleFilter::kNearest) return Method::kVolumes;
+  return HalvedPlane::fits(job) ? Method::kHalved : Method::kPlanes;
 }
 
 // Calls fn.operator()<In, Mid, Out>().
@@ -123,12 +144,16 @@ auto with_types(const ResampleJob& job, Method method, Fn&& fn) {
 }
 
 void run_any(ResampleJob job, const void* in, void* out, ScratchArena& arena) {
+  // Rows of it (resample_rows) need the memory.
+  if (!arena.counting() && is_copy(job)) return copy(job, in, out);
   const Method method = choose_method(job);
   if (method == Method::kNearest) return resample_nearest(job, in, out, arena);
+  if (method == Method::kHalved)
+    return run_planes<uint8_t, uint8_t, HalvedPlane>(job, in, out, arena);
   with_types(job, method, [&]<class In, class Mid, class Out>() {
     if constexpr (std::is_same_v<Mid, float>)
       if (method == Method::kVolumes) return run_volumes<In, Out>(job, in, out, arena);
-    run_planes<In, Mid, Out>(job, in, out, arena);
+    run_planes<In, Out, PlaneResampler<In, Mid, Out>>(job, in, out, arena);
   });
 }
 
@@ -151,7 +176,8 @@ class NearestRows final : public ResampledRows {
   int64_t size_, in_stride_;
 };
 
-template <class In, class Mid, class Out>
+// `Planes`: as for run_planes().
+template <class In, class Out, class Planes>
 class FilteredRows final : public ResampledRows {
  public:
   FilteredRows(const ResampleJob& job, const void* in, ScratchArena& arena)
@@ -167,7 +193,7 @@ class FilteredRows final : public ResampledRows {
 
  private:
   AxisTable depth_;  // as in NearestRows
-  PlaneResampler<In, Mid, Out> plane_;
+  Planes plane_;
   const In* in_;
   int64_t in_stride_;
 };
@@ -213,9 +239,12 @@ std::unique_ptr<ResampledRows> resample_rows(const ResampleJob& given, const voi
   ResampleJob job = given;
   const Method method = choose_method(job);
   if (method == Method::kNearest) return std::make_unique<NearestRows>(job, in, arena);
+  if (method == Method::kHalved)
+    return std::make_unique<FilteredRows<uint8_t, uint8_t, HalvedPlane>>(job, in, arena);
   return with_types(job, method,
                     [&]<class In, class Mid, class Out>() -> std::unique_ptr<ResampledRows> {
-                      return std::make_unique<FilteredRows<In, Mid, Out>>(job, in, arena);
+                      using Planes = PlaneResampler<In, Mid, Out>;
+                      return std::make_unique<FilteredRows<In, Out, Planes>>(job, in, arena);
                     });
 }
 

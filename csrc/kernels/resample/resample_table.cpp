@@ -12,14 +12,13 @@
 #include <limits>
 
 #include "core/error.h"
+#include "kernels/resample/fill_table.h"
 
 namespace torchdali::kernels {
 namespace {
 
 constexpr int kStepsPerPixel = 32;
 constexpr float kMaxScale = 0x1p24f;
-// An empty region is widened to this, around its center.
-constexpr float kMinRegion = 1e-3f;
 constexpr double kPi = 3.14159265358979323846;
 
 double cubic(double x) {
@@ -60,60 +59,6 @@ struct SampledFilter {
   }
 };
 
-struct Region {
-  float low, high;
-};
-Region region_of(const ResampleAxis& axis) {
-  if (std::abs(axis.high - axis.low) >= kMinRegion) return {axis.low, axis.high};
-  const float center = 0.5f * (axis.low + axis.high);
-  const float half = axis.high < axis.low ? -0.5f * kMinRegion : 0.5f * kMinRegion;
-  return {center - half, center + half};
-}
-
-// The pixels that may have weight: at least one.
-ResampleRange pixels_of(const ResampleAxis& axis) {
-  if (!axis.cut) return {0, axis.in};
-  const Region region = region_of(axis);
-  const auto index = [](float x) { return static_cast<int64_t>(std::clamp(x, -0x1p40f, 0x1p40f)); };
-  const int64_t begin =
-      std::clamp<int64_t>(index(std::floor(std::min(region.low, region.high))), 0, axis.in - 1);
-  return {begin, std::clamp<int64_t>(index(std::ceil(std::max(region.low, region.high))), begin + 1,
-                                     axis.in)};
-}
-
-float support_radius(ResampleFilter filter) {
-  switch (filter) {
-    case ResampleFilter::kCubic: return 2;
-    case ResampleFilter::kLanczos3: return 3;
-    default: return 1;
-  }
-}
-
-// Half the width of the filter in source pixels.
-float axis_radius(const ResampleAxis& axis) {
-  const float scale = axis_scale(axis);
-  return support_radius(axis_filter(axis)) * (axis.antialias && scale > 1 ? scale : 1.0f);
-}
-
-// The distance between the centers of adjacent result pixels, in source pixels.
-float axis_step(const ResampleAxis& axis) {
-  const Region region = region_of(axis);
-  return (region.high - region.low) / static_cast<float>(full_extent(axis));
-}
-
-// The index in the window of pixel i of the whole result.
-int64_t place_of(const ResampleAxis& axis, int64_t i) {
-  return axis.mirror ? axis.out - 1 - (i - axis.begin) : i - axis.begin;
-}
-
-int64_t to_index(float x) { return static_cast<int64_t>(std::clamp(x, -0x1p40f, 0x1p40f)); }
-
-// Replaces std::ceil, which is a call in a baseline x86-64 build. |x| < 2^31.
-float ceiling(float x) {
-  const float whole = static_cast<float>(static_cast<int32_t>(x));
-  return whole < x ? whole + 1 : whole;
-}
-
 void fill_nearest(const ResampleAxis& axis, bool add_up, AxisTable& table) {
   const float step = axis_step(axis);
   const float origin = 0.5f * step + region_of(axis).low;
@@ -147,62 +92,32 @@ void summarize(const ResampleAxis& axis, AxisTable& table) {
   const int32_t stored = static_cast<int32_t>(axis.stored);
   if (stored != 0)
     for (int64_t i = 0; i < table.out; ++i) table.start[i] -= stored;
-  table.identity = table.taps == 1;
   int32_t low = table.start[0], high = table.start[0];
   for (int64_t i = 0; i < table.out; ++i) {
     low = std::min(low, table.start[i]);
     high = std::max(high, table.start[i]);
-    table.identity = table.identity && table.start[i] == table.start[0] + i;
   }
+  table.identity = table.taps == 1;
+  for (int64_t i = 0; i < table.out && table.identity; ++i)
+    table.identity = table.start[i] == table.start[0] + i;
   table.source = {low, high + table.taps};
 }
 
-// `filter(d)`: the weight at distance d from the left end of the support, in source pixels.
-template <class Filter>
-void fill_table(const ResampleAxis& axis, float bias, Filter filter, AxisTable& table) {
-  const Region region = region_of(axis);
-  const float radius = axis_radius(axis);
-  const float step = axis_step(axis);
-  // Positions are relative to a pixel near the region, where floats are most precise.
-  const int64_t base = to_index(std::clamp(std::floor(std::min(region.low, region.high) - radius),
-                                           0.0f, static_cast<float>(axis.in)));
-  const float origin = 0.5f * step + (region.low - static_cast<float>(base)) - 0.5f - radius + bias;
-  const int64_t count = static_cast<int64_t>(std::ceil(2 * radius));
-  const int taps = table.taps;
-  const ResampleRange pixels = pixels_of(axis);
-  const int64_t last_start = pixels.end - taps;
-  for (int64_t i = axis.begin; i < axis.begin + axis.out; ++i) {
-    const int64_t place = place_of(axis, i);
-    const float left = static_cast<float>(i) * step + origin;
-    const float first_position = std::abs(left) < 0x1p30f ? ceiling(left) : left;
-    const int64_t first = to_index(first_position) + base;
-    const int64_t start = std::clamp(first, pixels.begin, last_start);
-    float* weights = table.weights + place * taps;
-    table.start[place] = static_cast<int32_t>(start);
-    const float distance = first_position - left;
-    float sum = 0;
-    if (first == start && count <= taps) {
-      for (int64_t k = 0; k < count; ++k) {
-        const float w = filter(distance + static_cast<float>(k));
-        weights[k] = w;
-        sum += w;
-      }
-    } else {  // at a border: pixels outside are the border pixel, or have no weight
-      std::fill(weights, weights + taps, 0.0f);
-      for (int64_t k = 0; k < count; ++k) {
-        const int64_t at = std::clamp(first + k, pixels.begin, pixels.end - 1);
-        if (axis.cut && at != first + k) continue;
-        const float w = filter(distance + static_cast<float>(k));
-        weights[at - start] += w;
-        sum += w;
-      }
-      if (sum == 0) {  // a region outside the source, of which only the border pixel counts
-        weights[first < pixels.begin ? 0 : taps - 1] = sum = 1;
-      }
-    }
-    const float scale = 1.0f / sum;
-    for (int k = 0; k < taps; ++k) weights[k] *= scale;
+// Whether each pixel of the result is a pixel of the source, since the whole result has the extent
+// of the source and is all of it. The Gaussian blurs even then. Positions are exact.
+bool copies(const ResampleAxis& axis) {
+  constexpr int64_t kMaxExact = int64_t{1} << 22;
+  return full_extent(axis) == axis.in && axis.in <= kMaxExact && axis.low == 0 &&
+         axis.high == static_cast<float>(axis.in) && axis.mag_filter != ResampleFilter::kGaussian &&
+         axis.begin >= 0 && axis.begin + axis.out <= axis.in;
+}
+void fill_copies(const ResampleAxis& axis, AxisTable& table) {
+  table.taps = 1;
+  for (int64_t i = 0; i < axis.out; ++i) {
+    const int64_t at = axis.mirror ? axis.out - 1 - i : i;
+    table.start[i] = static_cast<int32_t>(axis.begin + at);
   }
+  std::fill(table.weights, table.weights + axis.out, 1.0f);
 }
 
 // Drops taps that no result pixel uses: most supports are not integers.
@@ -264,6 +179,11 @@ AxisTable build_table(const ResampleAxis& axis, bool add_up, ScratchArena& arena
   table.start = arena.take<int32_t>(axis.out);
   table.weights = arena.take<float>(axis.out * table.taps);
   if (arena.counting() || axis.out == 0) return table;
+  if (copies(axis)) {
+    fill_copies(axis, table);
+    summarize(axis, table);
+    return table;
+  }
 
   const ResampleFilter filter = axis_filter(axis);
   const float radius = axis_radius(axis);
@@ -307,7 +227,8 @@ AxisTable build_nearest_table(const ResampleAxis& axis, bool add_up, ScratchAren
   table.start = arena.take<int32_t>(axis.out);
   table.weights = arena.take<float>(axis.out);
   if (arena.counting() || axis.out == 0) return table;
-  fill_nearest(axis, add_up, table);
+  if (copies(axis)) fill_copies(axis, table);
+  else fill_nearest(axis, add_up, table);
   summarize(axis, table);
   return table;
 }

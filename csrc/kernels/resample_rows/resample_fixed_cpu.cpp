@@ -6,9 +6,9 @@
 #include <cstring>
 #include <type_traits>
 
-#include "kernels/resample/resample_rows.h"
+#include "kernels/resample_rows/resample_rows.h"
 
-#define TORCHDALI_ISA_FILE "kernels/resample/resample_fixed_cpu.cpp"
+#define TORCHDALI_ISA_FILE "kernels/resample_rows/resample_fixed_cpu.cpp"
 #include "kernels/foreach_isa.h"
 
 namespace torchdali::kernels {
@@ -320,6 +320,7 @@ const HorizontalKernels<uint16_t, uint8_t> kFixedKernels = {
     .prepare = prepare,
     .prepared_size = prepared_size,
     .to_mid = horizontal_any<uint16_t>,
+    .round = nullptr,
     .finish = finish,
 };
 

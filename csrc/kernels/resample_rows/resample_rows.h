@@ -44,7 +44,7 @@ struct RowKernels {
 template <class Mid, class Out>
 struct HorizontalKernels {
   // Orders the weights for the loop: [out, taps], in fixed point [out, 1 + taps], starting with the
-  // initial value of the sum. `offset`: [out + 4], of the first tap of each pixel; lives as long as
+  // initial value of the sum. `offset`: [out + 8], of the first tap of each pixel; lives as long as
   // the result. `memory`: prepared_size() elements.
   HorizontalTable<Mid> (*prepare)(const int32_t* offset, const Mid* weights, int64_t out, int taps,
                                   int64_t channels, Mid* memory);
@@ -52,6 +52,8 @@ struct HorizontalKernels {
   int64_t (*prepared_size)(int64_t out, int taps, int64_t channels);
   // `row` has kRowPadding readable elements more than the taps need; so has `result`, writable.
   void (*to_mid)(const Mid* row, const HorizontalTable<Mid>& table, int64_t channels, Mid* result);
+  // n middle elements as elements of the result.
+  void (*round)(const Mid* row, int64_t n, Out* result);
   // Writes exactly out * channels elements; `buffer` is as `result` in to_mid.
   void (*finish)(const Mid* row, const HorizontalTable<Mid>& table, int64_t channels, Mid* buffer,
                  Out* result);
