@@ -69,17 +69,6 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "file_bytes": sum(Path(f).stat().st_size for f in find_files(options.data)),
     }
     axes = {"batch": options.batch, "seed": options.seed, "data": options.data}
-    if "imagenet" in options.parts:
-        for threads in options.threads:
-            results += harness.measure(
-                imagenet.__name__,
-                [p for p in imagenet.PEERS if p.startswith(tuple(options.peers))],
-                {"threads": threads, **axes},
-                harness.throughput,
-                rounds=rounds,
-                seconds=seconds,
-                warm_up=4,
-            )
     if "microseconds" in options.parts:
         results += microseconds.measure({"threads": 1, **axes}, rounds=rounds, seconds=2 * seconds)
     if "jpeg" in options.parts:
@@ -96,6 +85,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     if "formats" in options.parts:
         results += formats.measure(options, rounds, seconds)
     for part, module, metrics, warm_up in (
+        ("imagenet", imagenet, harness.throughput, 4),
         ("evaluation", evaluation, harness.throughput, 4),
         ("cold", cold, cold.rate, 0),
         ("jpeg_index", jpeg_index, harness.throughput, 4),

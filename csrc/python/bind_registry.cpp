@@ -130,8 +130,8 @@ void bind_registry(nb::module_& m) {
   m.def("schemas", &schemas, "All operators, sorted by name, as dictionaries.");
   m.def("num_outputs", &num_outputs, nb::arg("op"), nb::arg("args"), nb::arg("tensor_args"),
         nb::arg("num_inputs"), "Number of outputs of one use of an operator.");
-  // An unknown name in TORCHDALI_ISA, TORCHDALI_JPEG_DECODER or TORCHDALI_PNG_DECODER is an error of
-  // the import.
+  // An unknown name in TORCHDALI_ISA, TORCHDALI_JPEG_DECODER or TORCHDALI_PNG_DECODER is an error
+  // of the import.
   (void)active_isa();
   (void)io::jpeg::active_choice();
   (void)io::png::active_choice();
