@@ -297,7 +297,11 @@ void test_file(int files, Random& random) {
   }
   EXPECT_THROW(Error, Index::open(folder / "none/index", kRoom),
                EXPECT(e.fix().find("folder that may be written") != std::string::npos));
-  EXPECT_THROW(Error, Index::open(folder.path.string(), kRoom), (void)e);
+  EXPECT_THROW(Error, Index::open("/dev/null", kRoom), EXPECT(e.kind() == ErrorKind::kFile));
+  {
+    const auto index = Index::open(folder.path.string(), kRoom);
+  }
+  EXPECT(std::filesystem::exists(folder / "torchdali-jpeg.index"));
   EXPECT_THROW(Error, Index::open(path, -1), EXPECT(e.kind() == ErrorKind::kValue));
 }
 

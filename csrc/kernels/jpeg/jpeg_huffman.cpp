@@ -21,6 +21,7 @@ void fill(JpegHuffmanTable<kLookup>& table, JpegCode of, uint32_t code) {
   const auto begin = table.lookup.begin() + (code << known);
   const auto half = (size_t{1} << known) / (value > 0 ? 2 : 1);
   const uint32_t bits = code << (17 - of.length);
+  if (jpeg_symbol<kLookup>(of, bits) == 0) return;  // invalid, which the lookup does not decide
   std::fill_n(begin, half, jpeg_symbol<kLookup>(of, bits));
   if (value > 0)
     std::fill_n(begin + static_cast<std::ptrdiff_t>(half), half,
