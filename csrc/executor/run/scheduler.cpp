@@ -15,8 +15,10 @@ namespace {
 // A claim takes about this long, so that locking costs little and the last claims of a batch end at
 // about the same time.
 constexpr double kClaimNs = 40e3;
-// Most tasks that a worker claims for beginning two at a time, if they take longer.
+// For beginning two at a time, a worker claims up to so many tasks that take longer, and more than
+// two only if they end soon, since a pipeline that is closed waits for them.
 constexpr int kTasksInPairs = 8;
+constexpr double kPairsNs = 10e6;
 constexpr double kAverageWeight = 0.25;  // of the last claim, in the average time of a task
 
 // Attempts before a thread sleeps until the lock is free: some microseconds, less than sleeping and
@@ -226,8 +228,9 @@ int Scheduler::claim_size(const Entry& e) const {
   const int left = e.num_tasks - e.next_task;
   // The last task of a claim has no other one to be continued with. At the end of a stage, though,
   // another worker may take tasks sooner.
-  const int least = e.takes_two ? std::clamp(left / (2 * num_threads()), 1, kTasksInPairs) : 1;
+  int least = e.takes_two ? std::clamp(left / (2 * num_threads()), 1, kTasksInPairs) : 1;
   if (ns <= 0) return least;
+  least = std::min(least, static_cast<int>(std::clamp(kPairsNs / ns, 2.0, 1.0 * kTasksInPairs)));
   return static_cast<int>(
       std::clamp(kClaimNs / ns, static_cast<double>(least), static_cast<double>(left)));
 }
