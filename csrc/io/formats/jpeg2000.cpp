@@ -4,6 +4,7 @@
 // peeking needs no library.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -109,6 +110,13 @@ void check_jp2(bool good, const Jp2Input& input) {
         text.empty() ? "OpenJPEG cannot decode it" : text);
 }
 
+bool can_allocate(size_t bytes) {
+  void* const volatile memory = std::malloc(bytes);  // compilers would leave out both calls else
+  const bool good = memory != nullptr;
+  std::free(memory);
+  return good;
+}
+
 // Decodes the components of a region, and what subsampled ones need beside it.
 Jp2Image decode_components(Bytes bytes, const Jpeg2000Header& header, const Region& region) {
   constexpr size_t kChunk = 1 << 16;
@@ -150,7 +158,13 @@ Jp2Image decode_components(Bytes bytes, const Jpeg2000Header& header, const Regi
                                   static_cast<OPJ_INT32>(y + region.height)),
               input);
   }
-  check_jp2(opj_decode(codec.get(), stream.get(), image.get()), input);
+  const bool decoded = opj_decode(codec.get(), stream.get(), image.get()) != OPJ_FALSE;
+  // This is all that OpenJPEG 2.5 says if a wavelet transform gets no memory, which takes at least
+  // the samples of a component. What the decoder has is not freed yet.
+  if (!decoded && std::string_view(input.message) == "Failed to decode.")
+    TORCHDALI_CHECK_KIND(kRuntime, can_allocate(region.height * region.width * sizeof(OPJ_INT32)),
+                         "OpenJPEG has no memory for the image: ", input.message);
+  check_jp2(decoded, input);
   return image;
 }
 
