@@ -31,7 +31,8 @@ SEES_PYTHON = {"workers/bind_workers.cpp", "workers/nanobind.cpp"}
 # Vocabulary that every folder may use: element types, layouts and errors are std only, and so are
 # the kernels that use them.
 VOCABULARY = {
-    f"core/{name}.h" for name in ("cpu_features", "dtype", "error", "layout", "random", "view")
+    f"core/{name}.h"
+    for name in ("audio/frame_lanes", "cpu_features", "dtype", "error", "layout", "random", "view")
 }
 
 # The floors of the package: a module imports from its own floor or from lower ones, never in a

@@ -316,6 +316,10 @@ SchemaBuilder& SchemaBuilder::image_role(ImageRole role) {
   schema_->image_role = role;
   return *this;
 }
+SchemaBuilder& SchemaBuilder::audio_role(AudioRole role) {
+  schema_->audio_role = role;
+  return *this;
+}
 SchemaBuilder& SchemaBuilder::graph_role(GraphRole role) {
   schema_->graph_role = role;
   return *this;

@@ -94,6 +94,16 @@ enum class ImageRole : int8_t {
   kNormalizer,  // a window, then pixelwise, in any order of axes
 };
 
+// How an operator's result depends on its input, for a clip of audio. Operators are fused by their
+// roles; core/audio/audio_part.h has the interface of each.
+enum class AudioRole : int8_t {
+  kNone,
+  kDecoder,   // decodes a signal, in order
+  kSignal,    // a signal from a signal, in order
+  kSpectrum,  // frames from a signal
+  kFrames,    // each frame from the same frame of the input
+};
+
 // What an operator means to the passes over a graph; docs/design/graph.md.
 enum class GraphRole : int8_t {
   kNone,
@@ -157,6 +167,7 @@ struct Schema {
   bool repeats_inputs = false;  // for each frame, if an argument has a value for each
   bool volumes = false;         // takes volumes
   ImageRole image_role = ImageRole::kNone;
+  AudioRole audio_role = AudioRole::kNone;
   GraphRole graph_role = GraphRole::kNone;
   bool chains_on_gpu = false;  // the GPU operator can be fused by its image role (gpu/chain.h)
   bool mixed = false;          // has device="mixed": runs on the CPU, and its output is copied
@@ -265,6 +276,7 @@ class SchemaBuilder {
   SchemaBuilder& volumes();
   SchemaBuilder& mixed();
   SchemaBuilder& image_role(ImageRole role);
+  SchemaBuilder& audio_role(AudioRole role);
   SchemaBuilder& graph_role(GraphRole role);
   SchemaBuilder& parts(std::string host_part, std::string device_part);
   SchemaBuilder& whole_image_args(std::vector<std::string> names);
