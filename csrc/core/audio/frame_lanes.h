@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The width of a tile of frames.
 #pragma once
 
 namespace torchdali {
