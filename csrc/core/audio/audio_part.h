@@ -70,10 +70,17 @@ class FiltersSignal {
                                                       SignalReader& in) const = 0;
 };
 
-// AudioRole::kSpectrum. `in` outlives the result.
-class MakesFrames {
+class WritesFrames {
  public:
-  virtual ~MakesFrames() = default;
+  virtual ~WritesFrames() = default;
+  // Allocates output 0 for all frames of `in`, writes them, and completes them. Layout "tf" if
+  // `time_first`, else "ft".
+  virtual void write_frames(SampleContext& ctx, FrameReader& in, bool time_first) const = 0;
+};
+
+// AudioRole::kSpectrum. `in` outlives the result.
+class MakesFrames : public WritesFrames {
+ public:
   virtual std::unique_ptr<FrameReader> make_frames(SampleContext& ctx, SignalReader& in) const = 0;
   // Whether the output has the layout "tf" instead of "ft".
   virtual bool time_first() const = 0;
@@ -81,9 +88,8 @@ class MakesFrames {
 
 // AudioRole::kFrames: each frame of the output depends on the same frame of the input. `in`
 // outlives the result.
-class FiltersFrames {
+class FiltersFrames : public WritesFrames {
  public:
-  virtual ~FiltersFrames() = default;
   // Null if frames of this layout ("tf" if `time_first`, else "ft") are not filtered one by one.
   // Reads nothing then.
   virtual std::unique_ptr<FrameReader> filter_frames(SampleContext& ctx, FrameReader& in,

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "executor/chain/chain_sample.h"
 #include "executor/chain/fused_members.h"
+#include "executor/chain/image_member.h"
 
 namespace torchdali {
 namespace {
@@ -22,8 +22,8 @@ struct Pixels {
   int64_t row_stride = 0;
 };
 
-void run_bands(ChainSample& sample, const FusedMembers& s, const Pixels& pixels, ImageRowSink* sink,
-               const SampleView& out) {
+void run_bands(ImageChainSample& sample, const FusedMembers& s, const Pixels& pixels,
+               ImageRowSink* sink, const SampleView& out) {
   const int64_t height = s.image.shape[0], width = s.image.shape[1];
   SampleView first = s.resampling != nullptr ? s.resampling->image()
                      : s.source != nullptr   ? s.source->image()
@@ -54,7 +54,7 @@ void run_bands(ChainSample& sample, const FusedMembers& s, const Pixels& pixels,
                     first_bytes);
     }
     for (const size_t k : s.pixelwise) {
-      const CpuMember& m = sample.members()[k];
+      const ImageMember& m = sample.members()[k];
       const bool to_output = sink == nullptr && k == s.pixelwise.back();
       void* target =
           to_output ? out.as<std::byte>() + begin * bytes_of_row(s.image) : free_buffer(rows.data);
@@ -92,7 +92,7 @@ struct SourceImage {
 };
 
 // Only pixels that are used are decoded. Images in memory are read in place.
-SourceImage place_source(ChainSample& sample, FusedMembers& s) {
+SourceImage place_source(ImageChainSample& sample, FusedMembers& s) {
   reduce(s);
   const SampleView& input = s.source != nullptr ? s.source->image() : sample.value();
   const int64_t channels = input.shape[2], size = itemsize(input.dtype);
@@ -117,7 +117,7 @@ SourceImage place_source(ChainSample& sample, FusedMembers& s) {
   return p;
 }
 
-void run_fused(ChainSample& sample, FusedMembers& s, const SourceImage& from, size_t at) {
+void run_fused(ImageChainSample& sample, FusedMembers& s, const SourceImage& from, size_t at) {
   const size_t last = s.end - 1;
   const Pixels& pixels = from.pixels;
   if (from.block != nullptr) {
@@ -165,7 +165,7 @@ class Chain final : public Operator {
     for (PreparedMember& m : prepared.members) members_.emplace_back(std::move(m));
   }
   void run(SampleContext& ctx) const override {
-    ChainSample sample(members_, static_cast<size_t>(num_values_), ctx);
+    ImageChainSample sample(members_, static_cast<size_t>(num_values_), ctx);
     run_from(sample, 0);
   }
   bool takes_two() const override { return members_[0].makes != nullptr; }
@@ -194,15 +194,15 @@ class Chain final : public Operator {
  private:
   // A sample whose first members are fused, and begin with decoding.
   struct Begun final : BegunSample {
-    Begun(const std::vector<CpuMember>& members, size_t num_values, SampleContext& ctx)
+    Begun(const std::vector<ImageMember>& members, size_t num_values, SampleContext& ctx)
         : sample(members, num_values, ctx), fused(fuse_members(sample, 0)) {}
     bool is_done() const override { return decode == nullptr || decode->is_done(); }
-    ChainSample sample;
+    ImageChainSample sample;
     FusedMembers fused;
     SourceImage source;
     PairableDecode* decode = nullptr;
   };
-  void run_from(ChainSample& sample, size_t at) const {
+  void run_from(ImageChainSample& sample, size_t at) const {
     while (at < members_.size()) {
       FusedMembers fused = fuse_members(sample, at);
       if (fused.is_worthwhile(at)) {
@@ -214,7 +214,7 @@ class Chain final : public Operator {
     }
   }
 
-  std::vector<CpuMember> members_;
+  std::vector<ImageMember> members_;
   int num_values_ = 0;
 };
 

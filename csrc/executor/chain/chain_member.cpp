@@ -40,6 +40,8 @@ PreparedMembers prepare_members(const Node& node, const OpSpec& spec) {
     }
     for (int a = 0; a < m.num_arguments; ++a) m.slots.push_back(all.num_values++);
     m.slots.push_back(m.made = all.num_values++);
+    for (int output = count_outputs(own_spec); output > 1; --output)
+      m.slots.push_back(all.num_values++);
   }
   return all;
 }

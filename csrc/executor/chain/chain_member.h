@@ -19,8 +19,8 @@ struct PreparedMember {
   std::vector<int> inputs;  // as ChainMember::inputs
   int num_arguments = 0;
   int first_argument = 0;   // index in the arguments of the chain
-  std::vector<int> slots;   // of its inputs, arguments and output
-  int value = 0, made = 0;  // the slots of the chain's value and of the output
+  std::vector<int> slots;   // of its inputs, arguments and outputs
+  int value = 0, made = 0;  // the slots of the chain's value and of output 0
   uint64_t seed = 0;
   // For Error::set_producer(): the index of the first of its own producers, and of itself.
   int first_producer = 0, producer = -1;

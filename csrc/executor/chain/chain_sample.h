@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One sample in a chain: the contexts of the members, and the memory of the values between them.
+// One sample in a chain on the CPU: the contexts of the members, and the memory of the values
+// between them.
 #pragma once
 
 #include <cstring>
@@ -8,24 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "core/image/image_part.h"
 #include "executor/chain/chain_member.h"
 
 namespace torchdali {
-
-// A member of a chain on the CPU.
-struct CpuMember : PreparedMember {
-  explicit CpuMember(PreparedMember&& member)
-      : PreparedMember(std::move(member)),
-        makes(as<MakesImage>()),
-        resamples(as<ResamplesImage>()),
-        takes(as<TakesImagePart>()),
-        normalizes(as<NormalizesRows>()) {}
-  const MakesImage* makes;
-  const ResamplesImage* resamples;
-  const TakesImagePart* takes;
-  const NormalizesRows* normalizes;
-};
 
 // Scratch memory of one run of a chain, which its members reuse.
 class ChainBlocks {
@@ -51,10 +37,11 @@ class ChainBlocks {
   std::deque<Block> blocks_;
 };
 
-// One worker thread.
+// One worker thread. Member: PreparedMember, or a class derived from it.
+template <class Member>
 class ChainSample {
  public:
-  ChainSample(const std::vector<CpuMember>& members, size_t num_values, SampleContext& ctx)
+  ChainSample(const std::vector<Member>& members, size_t num_values, SampleContext& ctx)
       : members_(members), ctx_(ctx), blocks_(ctx), values_(num_values), value_(ctx.input(0)) {
     contexts_.reserve(members.size());
     for (size_t k = 0; k < members.size(); ++k) {
@@ -68,12 +55,13 @@ class ChainSample {
    public:
     MemberContext(ChainSample& sample, size_t index)
         : ctx(sample.ctx_), sample_(sample), index_(index) {}
-    void allocate_output(int /*output*/, SampleView& view) override {
-      if (rows != nullptr) view.data = rows;
+    void allocate_output(int output, SampleView& view) override {
+      if (output > 0) view.data = allocate_scratch(checked_size_bytes(view));  // nobody reads it
+      else if (rows != nullptr) view.data = rows;
       else sample_.allocate(index_, view);
     }
-    void alias_output(int /*output*/, int input) override {
-      if (rows == nullptr) sample_.alias(index_, input);
+    void alias_output(int output, int input) override {
+      if (output == 0 && rows == nullptr) sample_.alias(index_, input);
     }
     void* allocate_scratch(size_t bytes) override {
       if (used_ < scratch_.size() && scratch_[used_]->memory.size() < bytes) {
@@ -108,7 +96,7 @@ class ChainSample {
     size_t used_ = 0;
   };
 
-  const std::vector<CpuMember>& members() const { return members_; }
+  const std::vector<Member>& members() const { return members_; }
   MemberContext& context(size_t k) { return contexts_[k]; }
   ChainBlocks& blocks() { return blocks_; }
   // The input of the next member.
@@ -157,7 +145,7 @@ class ChainSample {
     }
   }
   void alias(size_t k, int input) {
-    const CpuMember& m = members_[k];
+    const Member& m = members_[k];
     made_ = {};
     if (input >= 0 && m.inputs[input] == kChainValue) made_ = owner_;
     else if (input >= 0) made_.input = m.inputs[input];
@@ -178,7 +166,7 @@ class ChainSample {
     ChainBlocks::Block* block = nullptr;
   };
 
-  const std::vector<CpuMember>& members_;
+  const std::vector<Member>& members_;
   SampleContext& ctx_;
   ChainBlocks blocks_;
   std::vector<SampleView> values_;

@@ -12,13 +12,13 @@ namespace {
 // one by one and 4.8 us as a chain. Decoding and resampling gain at any size.
 constexpr int64_t kSmall = int64_t{16} << 10;
 
-bool is_small(const CpuMember& member, const SampleView& value) {
+bool is_small(const ImageMember& member, const SampleView& value) {
   return member.role != ImageRole::kDecoder && member.role != ImageRole::kResampler &&
          value.size_bytes() < kSmall;
 }
 
 // These functions add member `k`, or return false if it does not fit. s.image is its input.
-bool add_resampler(ChainSample& sample, FusedMembers& s, size_t k) {
+bool add_resampler(ImageChainSample& sample, FusedMembers& s, size_t k) {
   if (s.resampling != nullptr || !s.pixelwise.empty()) return false;
   s.resampling = sample.members()[k].resamples->plan(sample.context(k).ctx, s.image);
   s.resampler = k;
@@ -26,8 +26,8 @@ bool add_resampler(ChainSample& sample, FusedMembers& s, size_t k) {
   return true;
 }
 
-bool add_part(ChainSample& sample, FusedMembers& s, size_t k) {
-  const CpuMember& m = sample.members()[k];
+bool add_part(ImageChainSample& sample, FusedMembers& s, size_t k) {
+  const ImageMember& m = sample.members()[k];
   std::optional<ImagePart> part = m.takes->part(sample.context(k).ctx, s.image);
   if (!part) return false;
   if (s.resampling == nullptr && part->rows.mirror) return false;
@@ -49,8 +49,8 @@ bool add_part(ChainSample& sample, FusedMembers& s, size_t k) {
   return true;
 }
 
-bool add_pixelwise(ChainSample& sample, FusedMembers& s, size_t k) {
-  const CpuMember& m = sample.members()[k];
+bool add_pixelwise(ImageChainSample& sample, FusedMembers& s, size_t k) {
+  const ImageMember& m = sample.members()[k];
   for (size_t i = 0; i < m.inputs.size(); ++i) {  // other inputs must not vary by row or column
     if (m.slots[i] == m.value) continue;
     const Shape& shape = sample.input(k, i).shape;
@@ -76,8 +76,8 @@ bool add_pixelwise(ChainSample& sample, FusedMembers& s, size_t k) {
   return true;
 }
 
-bool add(ChainSample& sample, FusedMembers& s, size_t k, size_t first) {
-  const CpuMember& m = sample.members()[k];
+bool add(ImageChainSample& sample, FusedMembers& s, size_t k, size_t first) {
+  const ImageMember& m = sample.members()[k];
   SampleContext& ctx = sample.context(k).ctx;
   if (has_frames(ctx, m)) return false;
   if (m.role == ImageRole::kDecoder) {
@@ -99,7 +99,7 @@ bool add(ChainSample& sample, FusedMembers& s, size_t k, size_t first) {
 }
 
 // A member whose planning fails runs by itself, so that its error is the same as without a chain.
-bool try_to_add(ChainSample& sample, FusedMembers& s, size_t k, size_t first) {
+bool try_to_add(ImageChainSample& sample, FusedMembers& s, size_t k, size_t first) {
   try {
     return add(sample, s, k, first);
   } catch (const Error&) {
@@ -109,7 +109,7 @@ bool try_to_add(ChainSample& sample, FusedMembers& s, size_t k, size_t first) {
 
 }  // namespace
 
-FusedMembers fuse_members(ChainSample& sample, size_t begin) {
+FusedMembers fuse_members(ImageChainSample& sample, size_t begin) {
   FusedMembers fused;
   fused.image = sample.value();
   fused.end = begin;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/image/image_part.h"
-#include "executor/chain/chain_sample.h"
+#include "executor/chain/image_member.h"
 
 namespace torchdali {
 
@@ -40,6 +40,6 @@ inline int64_t bytes_of_row(const SampleView& image) {
 
 // The longest sequence of members from `begin` on that run as one. A member whose planning fails is
 // not among them.
-FusedMembers fuse_members(ChainSample& sample, size_t begin);
+FusedMembers fuse_members(ImageChainSample& sample, size_t begin);
 
 }  // namespace torchdali

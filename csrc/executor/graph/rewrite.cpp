@@ -26,6 +26,7 @@ constexpr Pass kPasses[] = {
     {.run = record_kept_nodes},
     {.run = fuse_expressions, .fuses = true},
     {.run = chain_cpu_operators, .fuses = true},
+    {.run = chain_audio_operators, .fuses = true},
     {.run = narrow_mixed_decoders, .fuses = true},
     {.run = split_mixed_decoders},
     {.run = chain_gpu_operators, .fuses = true},

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "executor/chain/audio_chain.h"
 #include "executor/chain/chain.h"
 #include "executor/chain/frame_loop.h"
 #include "executor/chain/gpu_chain.h"
@@ -19,8 +20,10 @@ bool is_batch_wide(const Step& step) { return step.op->batch_traits().has_value(
 
 // The operator of a node, as the executor runs it.
 std::unique_ptr<Operator> make_operator(const Node& node, const OpSpec& spec) {
-  if (!node.members.empty())
+  if (!node.members.empty()) {
+    if (node.schema->audio_role != AudioRole::kNone) return make_audio_chain(node, spec);
     return node.on_gpu ? make_gpu_chain(node, spec) : make_chain(node, spec);
+  }
   if (!node.on_gpu || node.schema->external) return over_frames(node.schema->make_cpu(spec), spec);
   auto made = node.schema->make_gpu(spec);
   const auto* gpu = dynamic_cast<const gpu::GpuOperator*>(made.get());
