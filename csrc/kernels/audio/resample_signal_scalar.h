@@ -23,8 +23,8 @@ struct SignalSteps {
 };
 
 struct SignalPosition {
-  int64_t sample = 0;     // rounded down
-  uint64_t between = 0;   // the phase, or the rest in units of 2^-64
+  int64_t sample = 0;    // rounded down
+  uint64_t between = 0;  // the phase, or the rest in units of 2^-64
 };
 
 TORCHDALI_HOST_DEVICE inline uint64_t multiply_high(uint64_t a, uint64_t b) {
@@ -68,6 +68,14 @@ struct SignalNode {
 TORCHDALI_HOST_DEVICE inline SignalNode signal_node(uint64_t between) {
   static_assert(kSignalNodes == 32);
   return {static_cast<int>(between >> 59), static_cast<float>(between << 5 >> 40) * 0x1p-24f};
+}
+
+// Between element types. An output is the sum over in * scale + shift, times `out`.
+struct SignalScale {
+  float in = 1, shift = 0, out = 1;
+};
+TORCHDALI_HOST_DEVICE inline float scaled_sample(const SignalScale& scale, float x) {
+  return scale.shift == 0 ? x : x * scale.in + scale.shift;
 }
 
 // Adds the parts of a sum.
