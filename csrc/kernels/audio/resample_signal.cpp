@@ -184,7 +184,7 @@ void SignalResampler::resample(const float* in, int64_t in_begin, int64_t in_cou
                                int64_t channels, int64_t begin, int64_t count, float* out) const {
   TORCHDALI_ASSERT(begin >= 0 && count >= 0 && begin <= most_outputs_ - count, "outputs ", begin,
                    " and ", count, " following ones are not among the first ", most_outputs_);
-  if (is_copy()) {
+  if (is_copy(steps_)) {
     const int64_t from = std::clamp(begin, in_begin, in_begin + in_count);
     const int64_t to = std::clamp(begin + count, from, in_begin + in_count);
     std::fill(out, out + (from - begin) * channels, 0.0f);

@@ -31,8 +31,6 @@ class SignalResampler {
   static std::shared_ptr<const SignalResampler> find(const SignalRates& rates);
   explicit SignalResampler(const SignalRates& rates);
 
-  // Whether outputs are equal to inputs.
-  bool is_copy() const { return steps_.phases == 1 && steps_.advance == 1; }
   // The number of outputs whose positions can be computed: resample() takes no others.
   int64_t most_outputs() const { return most_outputs_; }
   // The inputs that output `i` depends on: [first_input(i), first_input(i) + taps()).

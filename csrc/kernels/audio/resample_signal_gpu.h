@@ -20,6 +20,7 @@ struct ResampleSignalKernel : Kernel<ResampleSignalTask> {
 
   TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t output = i / task.channels, channel = i - output * task.channels;
+    if (kernels::is_copy(task.steps)) return store(i, sample(output, channel));
     const kernels::SignalPosition at = signal_position(task.steps, output);
     const bool stored = task.steps.phases > 0;
     const kernels::SignalNode node =
@@ -38,10 +39,13 @@ struct ResampleSignalKernel : Kernel<ResampleSignalTask> {
         sum[l] = k == 0 ? product : sum[l] + product;
       }
     }
-    store_float(task.out, task.out_dtype, i, kernels::add_lanes(sum) * task.scale.out);
+    store(i, kernels::add_lanes(sum));
   }
 
  private:
+  TORCHDALI_HOST_DEVICE void store(int64_t i, float x) const {
+    store_float(task.out, task.out_dtype, i, x * task.scale.out);
+  }
   TORCHDALI_HOST_DEVICE float sample(int64_t at, int64_t channel) const {
     if (at < 0 || at >= task.length) return 0;
     const float x = load_float(task.in, task.in_dtype, at * task.channels + channel);

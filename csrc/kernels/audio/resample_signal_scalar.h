@@ -22,6 +22,11 @@ struct SignalSteps {
   uint32_t phases = 1;
 };
 
+// Whether outputs are equal to inputs.
+TORCHDALI_HOST_DEVICE inline bool is_copy(const SignalSteps& steps) {
+  return steps.phases == 1 && steps.advance == 1;
+}
+
 struct SignalPosition {
   int64_t sample = 0;    // rounded down
   uint64_t between = 0;  // the phase, or the rest in units of 2^-64
