@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// time_stretch.h, once per instruction set.
+#include "kernels/audio/time_stretch.h"
+
+#include <cstring>
+
+#define TORCHDALI_ISA_FILE "kernels/audio/time_stretch_cpu.cpp"
+#include "kernels/foreach_isa.h"
+
+namespace torchdali::kernels {
+namespace TORCHDALI_ISA_NAMESPACE {
+
+// One lane for each candidate, so that the order of the sums does not depend on the width.
+void squared_distances(float* __restrict out, const float* __restrict x,
+                       const float* __restrict target, int64_t candidates, int64_t count) {
+#if TORCHDALI_ISA_LEVEL == 2
+  constexpr int kWidth = 16, kVectors = 4;
+#elif TORCHDALI_ISA_LEVEL == 1
+  constexpr int kWidth = 8, kVectors = 8;
+#else
+  constexpr int kWidth = 4, kVectors = 8;
+#endif
+  typedef float Vector __attribute__((vector_size(kWidth * sizeof(float))));
+  constexpr int kStep = kWidth * kVectors;
+  static_assert(kStretchLanes % kStep == 0);
+  for (int64_t d = 0; d < candidates; d += kStep) {
+    Vector sums[kVectors] = {};
+    for (int64_t i = 0; i < count; ++i) {
+      const float* from = x + d + i;
+      const Vector wanted = Vector{} + target[i];
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) {
+        Vector difference;
+        std::memcpy(&difference, from + v * kWidth, sizeof(Vector));
+        difference -= wanted;
+        sums[v] += difference * difference;
+      }
+    }
+    std::memcpy(out + d, sums, sizeof(sums));
+  }
+}
+
+void cross_fade(float* __restrict out, const float* __restrict from, const float* __restrict to,
+                const float* __restrict weights, int64_t count, int64_t channels) {
+  if (channels == 1) {
+    for (int64_t i = 0; i < count; ++i) out[i] = from[i] + weights[i] * (to[i] - from[i]);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i, out += channels, from += channels, to += channels)
+    for (int64_t c = 0; c < channels; ++c) out[c] = from[c] + weights[i] * (to[c] - from[c]);
+}
+
+}  // namespace TORCHDALI_ISA_NAMESPACE
+
+#if TORCHDALI_ISA_LAST
+void squared_distances(float* out, const float* x, const float* target, int64_t candidates,
+                       int64_t count) {
+  TORCHDALI_ISA_PICK(squared_distances)(out, x, target, candidates, count);
+}
+void cross_fade(float* out, const float* from, const float* to, const float* weights, int64_t count,
+                int64_t channels) {
+  TORCHDALI_ISA_PICK(cross_fade)(out, from, to, weights, count, channels);
+}
+#endif
+
+}  // namespace torchdali::kernels
