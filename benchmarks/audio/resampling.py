@@ -2,7 +2,8 @@
 """Resampling of clips in memory, float32, 10 s, one channel, one thread.
 
 Axes: ``rates``, a name of RATES; ``threads``; ``seed``. torchdali and DALI have ``quality=50``,
-soxr "HQ", torchaudio its defaults, whose filter is shorter.
+soxr "HQ", torchaudio its defaults, whose filter is shorter. DALI does not remove frequencies that
+the lower rate cannot represent, as ``torchdali-antialias``, soxr and torchaudio do.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from benchmarks.audio import clips
 from benchmarks.peers import api
 
-PEERS = ["torchdali", "dali", "soxr", "torchaudio"]
+PEERS = ["torchdali", "dali", "torchdali-antialias", "soxr", "torchaudio"]
 RATES = {
     "44.1 → 16 kHz": (44100, 16000),
     "48 → 16 kHz": (48000, 16000),
@@ -43,7 +44,11 @@ def make(peer: str, axes: dict[str, Any]) -> Callable[[], int]:
         return clips.loop_step([torch.from_numpy(s) for s in signals], transform, lasting)
     dali = api(peer)
 
+    antialias = {"antialias": True} if peer == "torchdali-antialias" else {}
+
     def define(signal: Any) -> Any:
-        return dali.fn.audio_resample(signal, in_rate=rate_in, out_rate=rate_out, quality=50.0)
+        return dali.fn.audio_resample(
+            signal, in_rate=rate_in, out_rate=rate_out, quality=50.0, **antialias
+        )
 
     return clips.pipeline_step(dali, axes, signals, define, lasting)

@@ -14,6 +14,7 @@ TITLES = {
     "torchdali-index": "torchdali, `jpeg_index`",
     "torchdali-remote": "torchdali, from the server",
     "torchdali-cached": "torchdali, later epochs with a cache",
+    "torchdali-antialias": "torchdali, `antialias=True`",
     "dali": "DALI",
     "dali-plain": "DALI",
     "dali-fused": "DALI, `decoders.image_random_crop`",
