@@ -185,11 +185,12 @@ void SignalResampler::resample(const float* in, int64_t in_begin, int64_t in_cou
   TORCHDALI_ASSERT(begin >= 0 && count >= 0 && begin <= most_outputs_ - count, "outputs ", begin,
                    " and ", count, " following ones are not among the first ", most_outputs_);
   if (is_copy(steps_)) {
-    const int64_t from = std::clamp(begin, in_begin, in_begin + in_count);
-    const int64_t to = std::clamp(begin + count, from, in_begin + in_count);
+    const int64_t end = begin + count, from = std::clamp(in_begin, begin, end),
+                  to = std::clamp(in_begin + in_count, from, end);
     std::fill(out, out + (from - begin) * channels, 0.0f);
-    std::copy(in + (from - in_begin) * channels, in + (to - in_begin) * channels,
-              out + (from - begin) * channels);
+    if (to > from)
+      std::copy_n(in + (from - in_begin) * channels, (to - from) * channels,
+                  out + (from - begin) * channels);
     std::fill(out + (to - begin) * channels, out + count * channels, 0.0f);
     return;
   }

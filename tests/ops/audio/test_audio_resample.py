@@ -62,10 +62,14 @@ def noise(*shape: int, dtype=torch.float32) -> Callable[[int], torch.Tensor]:
     return make
 
 
-def waves(i: int) -> torch.Tensor:
-    """Makes slow waves: DALI's positions are up to 1e-3 samples off."""
-    t = torch.arange(60000 + i, dtype=torch.float64)
-    return ((torch.sin(t * 0.03) + torch.cos(t * 0.05 + i)) / 2).float()
+def waves(length: int) -> Callable[[int], torch.Tensor]:
+    """Makes slow waves, where it matters less that DALI's positions are up to 1e-3 samples off."""
+
+    def make(i: int) -> torch.Tensor:
+        t = torch.arange(length + i, dtype=torch.float64)
+        return ((torch.sin(t * 0.03) + torch.cos(t * 0.05 + i)) / 2).float()
+
+    return make
 
 
 def case(make=None, layout="", input_dtype=torch.float32, no_parity="", **args) -> OpCase:
@@ -86,7 +90,7 @@ OURS = "DALI has no argument `antialias`"
 PAST_ITS_ERRORS = "DALI's positions differ too much on noise"
 CASES = [
     case(**RATES),
-    case(in_rate=16000.0, out_rate=44100.0),
+    case(noise(10), in_rate=16000.0, out_rate=44100.0),
     case(scale=2.0, layout="t"),
     case(scale=0.5),
     case(scale=1.0),
@@ -96,9 +100,9 @@ CASES = [
     case(scale=PerSample([0.25, 1.5, 3.75])),
     case(in_rate=PerSample([8000.0, 48000.0, 1.0]), out_rate=PerSample([1e4, 12e3, 2.0])),
     case(out_length=100),
-    case(out_length=PerSample([0, 1, 300], torch.int64)),
+    case(out_length=PerSample([0, 1, 100], torch.int64)),
     *[case(scale=4.0, quality=q) for q in (0.0, 33.0, 75.0, 100.0)],
-    *[case(noise(700), **RATES, quality=q) for q in (0.0, 100.0)],
+    *[case(waves(700), **RATES, quality=q) for q in (0.0, 100.0)],
     case(noise(70, 2), layout="tc", scale=1.5),
     case(noise(3000, 3), **RATES, no_parity=PAST_ITS_ERRORS),
     case(noise(9, 33), scale=0.5, quality=90.0),
@@ -106,8 +110,8 @@ CASES = [
     case(noise(0), scale=2.0),
     case(noise(0), out_length=0, no_parity="DALI refuses the other samples, which have samples"),
     case(noise(1), scale=9.0),
-    case(waves, **RATES),
-    case(waves, in_rate=48000.0, out_rate=44100.0, quality=80.0),
+    case(waves(60000), **RATES),
+    case(waves(60000), in_rate=48000.0, out_rate=44100.0, quality=80.0),
     *[case(noise(8000), **RATES, antialias=True, quality=q, no_parity=OURS) for q in (0.0, 50.0)],
     case(noise(3000, 2), scale=0.1, antialias=True, no_parity=OURS),
     case(scale=3.0, antialias=True, no_parity=OURS),
@@ -259,7 +263,7 @@ def test_weights_equal_those_of_dali(quality):
         return x
 
     one = case(impulse, scale=64.0, quality=quality)
-    dali = run_dali(one)[0].samples[0]
+    dali = run_dali(one)[0].samples
     for ours, theirs in zip(run_case(one).samples()[0], dali, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=2e-7)
 
@@ -278,7 +282,7 @@ def test_differences_to_dali_are_its_positions():
     error = np.abs(position - np.arange(len(position)) * step)
     assert 3e-4 < error.max() < 2e-3
     one = OpCase("audio_resample", make=lambda _: x, args=RATES, batch=1)
-    [theirs] = run_dali(one)[0].samples[0]
+    [theirs] = run_dali(one)[0].samples
     difference = (run_case(one).samples()[0][0] - theirs).abs().numpy()
     # The slope of noise within [-1, 1] is at most a few units a sample.
     assert (difference < 5 * error + 1e-5).all()
