@@ -43,11 +43,11 @@ void squared_distances(float* __restrict out, const float* __restrict x,
 void cross_fade(float* __restrict out, const float* __restrict from, const float* __restrict to,
                 const float* __restrict weights, int64_t count, int64_t channels) {
   if (channels == 1) {
-    for (int64_t i = 0; i < count; ++i) out[i] = from[i] + weights[i] * (to[i] - from[i]);
+    for (int64_t i = 0; i < count; ++i) out[i] = faded(from[i], to[i], weights[i]);
     return;
   }
   for (int64_t i = 0; i < count; ++i, out += channels, from += channels, to += channels)
-    for (int64_t c = 0; c < channels; ++c) out[c] = from[c] + weights[i] * (to[c] - from[c]);
+    for (int64_t c = 0; c < channels; ++c) out[c] = faded(from[c], to[c], weights[i]);
 }
 
 }  // namespace TORCHDALI_ISA_NAMESPACE

@@ -222,8 +222,8 @@ TORCHDALI_OPERATOR("spec_augment")
         "Masks random ranges of frequencies and of frames, as SpecAugment does (Park et al., "
         "2019): each mask has a width that is uniform from 0 to its limit, both included, and a "
         "uniform position at which it fits. Masks may overlap. Defaults are those of the policy "
-        "\"LD\". The paper's warping along time is left out, as in most recipes: it had the "
-        "least effect there.")
+        "\"LD\". The paper's warping along time, which it found to have little effect, is left "
+        "out.")
     .input("spectrogram", "Spectrograms, or features computed from them; float32.", {"ft", "tf"})
     .output("masked", "Shape and layout of the input. A view if nothing is masked.")
     .arg("freq_masks", int64_t{2}, "Number of frequency masks; at most 255.", Arity::kPerSample)

@@ -3,10 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-
-#include "kernels/audio/time_stretch.h"
 
 namespace torchdali {
 namespace {
@@ -26,7 +23,15 @@ void move_to_front(std::span<float> values, int64_t from, int64_t count) {
 }  // namespace
 
 int64_t Stretching::output_frames() const {
-  return std::llround(static_cast<double>(frames) / rate);
+  return static_cast<int64_t>(static_cast<double>(frames) / rate + 0.5);
+}
+
+void make_fade(std::span<float> weights) {
+  constexpr double kPi = 3.14159265358979323846;
+  const auto count = static_cast<double>(weights.size());
+  for (size_t i = 0; i < weights.size(); ++i)
+    weights[i] =
+        static_cast<float>(0.5 - 0.5 * std::cos(kPi * (static_cast<double>(i) + 0.5) / count));
 }
 
 StretchedSignal::StretchedSignal(SampleContext& ctx, SignalReader& in, const Stretching& stretching)
@@ -45,11 +50,7 @@ StretchedSignal::StretchedSignal(SampleContext& ctx, SignalReader& in, const Str
   segment_ = make(s_.overlap * s_.channels);
   used_ = static_cast<int64_t>(segment_.size());
   std::fill(mono_.begin(), mono_.end(), 0.0f);
-  constexpr double kPi = 3.14159265358979323846;
-  for (int64_t i = 0; i < s_.overlap; ++i)
-    weights_[static_cast<size_t>(i)] =
-        static_cast<float>(0.5 - 0.5 * std::cos(kPi * (static_cast<double>(i) + 0.5) /
-                                                static_cast<double>(s_.overlap)));
+  make_fade(weights_);
 }
 
 void StretchedSignal::read(float* out, int64_t count) {
@@ -91,37 +92,32 @@ void StretchedSignal::hold(int64_t begin, int64_t end) {
   end_ = end;
 }
 
-int64_t StretchedSignal::most_similar(int64_t nominal, int64_t first, int64_t last) {
-  const int64_t count = last - first + 1;
-  const int64_t candidates =
+int64_t StretchedSignal::most_similar(const kernels::StretchCandidates& candidates) {
+  const int64_t first = candidates.first, count = candidates.last - first + 1;
+  const int64_t rounded =
       (count + kernels::kStretchLanes - 1) / kernels::kStretchLanes * kernels::kStretchLanes;
   kernels::squared_distances(distances_.data(), mono_.data() + (first - begin_),
-                             mono_target_.data(), candidates, s_.overlap);
-  const auto distance = [&](int64_t q) { return distances_[static_cast<size_t>(q - first)]; };
-  int64_t best = nominal;  // also if distances are NaN
-  for (int64_t q = first; q <= last; ++q) {
-    const float d = distance(q), least = distance(best);
-    if (d < least || (d == least && std::abs(q - nominal) < std::abs(best - nominal))) best = q;
+                             mono_target_.data(), rounded, s_.overlap);
+  kernels::StretchChoice best{distances_[0], first};
+  for (int64_t i = 1; i < count; ++i) {
+    const kernels::StretchChoice choice{distances_[static_cast<size_t>(i)], first + i};
+    if (choice.is_better_than(best, candidates.nominal)) best = choice;
   }
-  return best;
+  return best.position;
 }
 
 void StretchedSignal::make_segment() {
   const int64_t overlap = s_.overlap, channels = s_.channels;
-  const double end = static_cast<double>(number_ + 1) * static_cast<double>(overlap) * s_.rate;
-  ++number_;
-  const int64_t nominal = std::max<int64_t>(std::llround(end) - overlap, 0);
-  const int64_t first = std::max<int64_t>(nominal - s_.search, 0);
-  // Frames after the end are used only if the nominal position has some.
-  const int64_t last = std::max(nominal, std::min(nominal + s_.search, s_.frames - overlap));
-  hold(std::min(next_, first), next_ + overlap);
+  const auto candidates =
+      kernels::StretchCandidates::of(number_++, s_.rate, overlap, s_.search, s_.frames);
+  hold(std::min(next_, candidates.first), next_ + overlap);
   std::memcpy(target_.data(), frames_.data() + (next_ - begin_) * channels,
               target_.size() * sizeof(float));
   if (channels > 1)
     std::memcpy(mono_target_.data(), mono_.data() + (next_ - begin_),
                 mono_target_.size() * sizeof(float));
-  hold(first, last + overlap);
-  const int64_t chosen = most_similar(nominal, first, last);
+  hold(candidates.first, candidates.last + overlap);
+  const int64_t chosen = most_similar(candidates);
   kernels::cross_fade(segment_.data(), target_.data(),
                       frames_.data() + (chosen - begin_) * channels, weights_.data(), overlap,
                       channels);

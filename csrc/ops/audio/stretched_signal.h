@@ -15,6 +15,7 @@
 #include <span>
 
 #include "core/audio/audio_part.h"
+#include "kernels/audio/time_stretch.h"
 
 namespace torchdali {
 
@@ -25,6 +26,9 @@ struct Stretching {
 
   int64_t output_frames() const;
 };
+
+// The part of x[q_k] in each frame of a segment: half of a Hann window.
+void make_fade(std::span<float> weights);
 
 class StretchedSignal final : public SignalReader {
  public:
@@ -38,7 +42,7 @@ class StretchedSignal final : public SignalReader {
   // the frames that were held before may be skipped back to.
   void hold(int64_t begin, int64_t end);
   void make_segment();
-  int64_t most_similar(int64_t nominal, int64_t first, int64_t last);
+  int64_t most_similar(const kernels::StretchCandidates& candidates);
 
   SignalReader& in_;
   const Stretching s_;
