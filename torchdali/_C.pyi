@@ -141,6 +141,9 @@ class Executor:
         shuffle: bool,
         repeat: bool,
         seed: int,
+        bucket_by: str = "",
+        bucket_window: int = 0,
+        bucket_batch: int = 1,
     ) -> None: ...
     def state(self) -> dict[str, Any]: ...
     def restore(

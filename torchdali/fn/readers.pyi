@@ -487,6 +487,8 @@ def file(
     dont_use_mmap: bool | None = False,
     skip_cached_images: bool | None = False,
     tensor_init_bytes: int | None = 1048576,
+    bucket_by: str | os.PathLike[str] | None = None,
+    bucket_window: int | None = 100,
     device: str | None = "cpu",
     name: str | None = None,
     seed: int | None = -1,
@@ -559,6 +561,14 @@ def file(
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
             size.
+        bucket_by: str, optional. Make batches of samples of like length, so that little is
+            padded. "size": the size of the file, for which the reader asks the file system when
+            it lists the files; not of remote files. The order of an epoch, shuffled or not, is
+            cut into windows of `bucket_window` batches; each window is sorted by length and cut
+            into batches; these are shuffled if samples are. Each sample stays in its epoch and
+            shard. Not in DALI.
+        bucket_window: int, default 100. With `bucket_by`: number of batches that are sorted
+            together. More of them make lengths more alike, and the order less random.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -595,6 +605,8 @@ def mxnet(
     dont_use_mmap: bool | None = False,
     skip_cached_images: bool | None = False,
     tensor_init_bytes: int | None = 1048576,
+    bucket_by: str | os.PathLike[str] | None = None,
+    bucket_window: int | None = 100,
     device: str | None = "cpu",
     name: str | None = None,
     seed: int | None = -1,
@@ -648,6 +660,13 @@ def mxnet(
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
             size.
+        bucket_by: str, optional. Make batches of samples of like length, so that little is
+            padded. "size": the bytes of a record. The order of an epoch, shuffled or not, is
+            cut into windows of `bucket_window` batches; each window is sorted by length and cut
+            into batches; these are shuffled if samples are. Each sample stays in its epoch and
+            shard. Not in DALI.
+        bucket_window: int, default 100. With `bucket_by`: number of batches that are sorted
+            together. More of them make lengths more alike, and the order less random.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -1016,6 +1035,8 @@ def tfrecord(
     dont_use_mmap: bool | None = False,
     skip_cached_images: bool | None = False,
     tensor_init_bytes: int | None = 1048576,
+    bucket_by: str | os.PathLike[str] | None = None,
+    bucket_window: int | None = 100,
     device: str | None = "cpu",
     name: str | None = None,
     seed: int | None = -1,
@@ -1080,6 +1101,13 @@ def tfrecord(
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
             size.
+        bucket_by: str, optional. Make batches of samples of like length, so that little is
+            padded. "size": the bytes of a record. The order of an epoch, shuffled or not, is
+            cut into windows of `bucket_window` batches; each window is sorted by length and cut
+            into batches; these are shuffled if samples are. Each sample stays in its epoch and
+            shard. Not in DALI.
+        bucket_window: int, default 100. With `bucket_by`: number of batches that are sorted
+            together. More of them make lengths more alike, and the order less random.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -1119,6 +1147,8 @@ def webdataset(
     dont_use_mmap: bool | None = False,
     skip_cached_images: bool | None = False,
     tensor_init_bytes: int | None = 1048576,
+    bucket_by: str | os.PathLike[str] | None = None,
+    bucket_window: int | None = 100,
     device: str | None = "cpu",
     name: str | None = None,
     seed: int | None = -1,
@@ -1188,6 +1218,13 @@ def webdataset(
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
             size.
+        bucket_by: str, optional. Make batches of samples of like length, so that little is
+            padded. "size": the bytes of a sample in the archive. The order of an epoch,
+            shuffled or not, is cut into windows of `bucket_window` batches; each window is
+            sorted by length and cut into batches; these are shuffled if samples are. Each
+            sample stays in its epoch and shard. Not in DALI.
+        bucket_window: int, default 100. With `bucket_by`: number of batches that are sorted
+            together. More of them make lengths more alike, and the order less random.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,

@@ -560,6 +560,14 @@ class File(_Operator):
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
             size.
+        bucket_by: str, optional. Make batches of samples of like length, so that little is
+            padded. "size": the size of the file, for which the reader asks the file system when
+            it lists the files; not of remote files. The order of an epoch, shuffled or not, is
+            cut into windows of `bucket_window` batches; each window is sorted by length and cut
+            into batches; these are shuffled if samples are. Each sample stays in its epoch and
+            shard. Not in DALI.
+        bucket_window: int, default 100. With `bucket_by`: number of batches that are sorted
+            together. More of them make lengths more alike, and the order less random.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -602,6 +610,8 @@ class File(_Operator):
         dont_use_mmap: bool | None = False,
         skip_cached_images: bool | None = False,
         tensor_init_bytes: int | None = 1048576,
+        bucket_by: str | os.PathLike[str] | None = None,
+        bucket_window: int | None = 100,
         device: str | None = "cpu",
         name: str | None = None,
         seed: int | None = -1,
@@ -661,6 +671,13 @@ class MXNet(_Operator):
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
             size.
+        bucket_by: str, optional. Make batches of samples of like length, so that little is
+            padded. "size": the bytes of a record. The order of an epoch, shuffled or not, is
+            cut into windows of `bucket_window` batches; each window is sorted by length and cut
+            into batches; these are shuffled if samples are. Each sample stays in its epoch and
+            shard. Not in DALI.
+        bucket_window: int, default 100. With `bucket_by`: number of batches that are sorted
+            together. More of them make lengths more alike, and the order less random.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -698,6 +715,8 @@ class MXNet(_Operator):
         dont_use_mmap: bool | None = False,
         skip_cached_images: bool | None = False,
         tensor_init_bytes: int | None = 1048576,
+        bucket_by: str | os.PathLike[str] | None = None,
+        bucket_window: int | None = 100,
         device: str | None = "cpu",
         name: str | None = None,
         seed: int | None = -1,
@@ -1119,6 +1138,13 @@ class TFRecord(_Operator):
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
             size.
+        bucket_by: str, optional. Make batches of samples of like length, so that little is
+            padded. "size": the bytes of a record. The order of an epoch, shuffled or not, is
+            cut into windows of `bucket_window` batches; each window is sorted by length and cut
+            into batches; these are shuffled if samples are. Each sample stays in its epoch and
+            shard. Not in DALI.
+        bucket_window: int, default 100. With `bucket_by`: number of batches that are sorted
+            together. More of them make lengths more alike, and the order less random.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -1157,6 +1183,8 @@ class TFRecord(_Operator):
         dont_use_mmap: bool | None = False,
         skip_cached_images: bool | None = False,
         tensor_init_bytes: int | None = 1048576,
+        bucket_by: str | os.PathLike[str] | None = None,
+        bucket_window: int | None = 100,
         device: str | None = "cpu",
         name: str | None = None,
         seed: int | None = -1,
@@ -1232,6 +1260,13 @@ class Webdataset(_Operator):
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
             size.
+        bucket_by: str, optional. Make batches of samples of like length, so that little is
+            padded. "size": the bytes of a sample in the archive. The order of an epoch,
+            shuffled or not, is cut into windows of `bucket_window` batches; each window is
+            sorted by length and cut into batches; these are shuffled if samples are. Each
+            sample stays in its epoch and shard. Not in DALI.
+        bucket_window: int, default 100. With `bucket_by`: number of batches that are sorted
+            together. More of them make lengths more alike, and the order less random.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -1272,6 +1307,8 @@ class Webdataset(_Operator):
         dont_use_mmap: bool | None = False,
         skip_cached_images: bool | None = False,
         tensor_init_bytes: int | None = 1048576,
+        bucket_by: str | os.PathLike[str] | None = None,
+        bucket_window: int | None = 100,
         device: str | None = "cpu",
         name: str | None = None,
         seed: int | None = -1,
