@@ -301,7 +301,7 @@ def parse_arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, help="folder with train.json and test.json")
-    parser.add_argument("--epochs", type=int, default=8, help="default: %(default)s")
+    parser.add_argument("--epochs", type=int, default=6, help="default: %(default)s")
     parser.add_argument("--batch", type=int, default=32, help="default: %(default)s")
     parser.add_argument("--lr", type=float, default=5e-3, help="maximum; default: %(default)s")
     parser.add_argument(
