@@ -80,6 +80,7 @@ __all__ = [
     "per_frame",
     "permute_batch",
     "perspective",
+    "power_spectrum",
     "python_function",
     "random",
     "random_bbox_crop",
@@ -100,6 +101,7 @@ __all__ = [
     "shapes",
     "slice",
     "spec_augment",
+    "spectrogram",
     "sphere",
     "squeeze",
     "stack",
@@ -3373,6 +3375,58 @@ def perspective(
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
     on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
+@overload
+def power_spectrum(
+    data: DataNode,
+    /,
+    *,
+    nfft: int | None = None,
+    power: int | None = 2,
+    axis: int | None = -1,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> DataNode:
+    """Computes magnitudes or powers of the frequencies of signals along an axis.
+
+    Args:
+        data: DataNode. Signals along one axis, of any other shape; float.
+        nfft: int, optional. The length of the transform: shorter signals are padded with zeros,
+            longer ones cut off. By default the extent of the axis. Any length is possible;
+            those without prime factors above 5 are fastest.
+        power: int, default 2. 1 for magnitudes, 2 for powers.
+        axis: int, default -1. The axis that is transformed; negative numbers count from the
+            last.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: float: the extent of the axis is nfft / 2 + 1.
+    """
+
+@overload
+def power_spectrum(
+    data: list[DataNode],
+    /,
+    *,
+    nfft: int | None = None,
+    power: int | None = 2,
+    axis: int | None = -1,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[DataNode]: ...
 def python_function(
     *inputs: Any,
     function: Callable[..., Any],
@@ -4724,6 +4778,76 @@ def spec_augment(
     device: str | None = "cpu",
     name: str | None = None,
     seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[DataNode]: ...
+@overload
+def spectrogram(
+    data: DataNode,
+    /,
+    *,
+    nfft: int | None = None,
+    window_length: int | None = 512,
+    window_step: int | None = 256,
+    window_fn: float | Sequence[float] | NDArray[Any] | None = ...,
+    power: int | None = 2,
+    center_windows: bool | None = True,
+    reflect_padding: bool | None = True,
+    layout: str | None = "ft",
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> DataNode:
+    """Computes magnitudes or powers of the frequencies of short, overlapping frames of a signal.
+    Each frame is multiplied with a window function, and transformed.
+
+    Args:
+        data: DataNode. One channel: float, with at most one extent that is not 1.
+        nfft: int, optional. The length of the transform; frames are padded with zeros. By
+            default the length of the window. Any length is possible; those without prime
+            factors above 5 are fastest.
+        window_length: int, default 512. The number of samples of a frame.
+        window_step: int, default 256. The number of samples between the starts of two frames.
+        window_fn: float or list of float, optional. The window function: `window_length`
+            values. By default Hann's: sin(pi * (i + 0.5) / window_length)^2.
+        power: int, default 2. 1 for magnitudes, 2 for powers.
+        center_windows: bool, default True. Whether frame i is around sample i * window_step,
+            and the signal is padded. Otherwise the frame starts there.
+        reflect_padding: bool, default True. Whether the signal is padded with its mirror image,
+            not with zeros.
+        layout: layout str, default "ft". "ft" (frequency, time) or "tf".
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: float: nfft / 2 + 1 frequencies of each frame.
+    """
+
+@overload
+def spectrogram(
+    data: list[DataNode],
+    /,
+    *,
+    nfft: int | None = None,
+    window_length: int | None = 512,
+    window_step: int | None = 256,
+    window_fn: float | Sequence[float] | NDArray[Any] | None = ...,
+    power: int | None = 2,
+    center_windows: bool | None = True,
+    reflect_padding: bool | None = True,
+    layout: str | None = "ft",
+    device: str | None = "cpu",
+    name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
     on_error: str | os.PathLike[str] | None = None,

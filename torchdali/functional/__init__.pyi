@@ -87,6 +87,7 @@ __all__ = [
     "per_frame",
     "permute_batch",
     "perspective",
+    "power_spectrum",
     "random",
     "random_bbox_crop",
     "random_crop_generator",
@@ -108,6 +109,7 @@ __all__ = [
     "shapes",
     "slice",
     "spec_augment",
+    "spectrogram",
     "sphere",
     "squeeze",
     "stack",
@@ -2982,6 +2984,48 @@ def perspective(
     device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
+def power_spectrum(
+    data: Sample,
+    /,
+    *,
+    nfft: int | None = None,
+    power: int | None = 2,
+    axis: int | None = -1,
+    layout: str | None = None,
+    batched: bool | None = False,
+) -> torch.Tensor:
+    """Computes magnitudes or powers of the frequencies of signals along an axis.
+
+    Args:
+        data: Sample or batch. Signals along one axis, of any other shape; float.
+        nfft: int, optional. The length of the transform: shorter signals are padded with zeros,
+            longer ones cut off. By default the extent of the axis. Any length is possible;
+            those without prime factors above 5 are fastest.
+        power: int, default 2. 1 for magnitudes, 2 for powers.
+        axis: int, default -1. The axis that is transformed; negative numbers count from the
+            last.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+
+    Returns:
+        Sample or batch: float: the extent of the axis is nfft / 2 + 1.
+    """
+
+@overload
+def power_spectrum(
+    data: Samples,
+    /,
+    *,
+    nfft: int | None = None,
+    power: int | None = 2,
+    axis: int | None = -1,
+    layout: str | None = None,
+    batched: bool | None = False,
+) -> Batch: ...
+@overload
 def random_bbox_crop(
     boxes: Sample,
     labels: Any | None = None,
@@ -4200,6 +4244,61 @@ def spec_augment(
     seed: int | None = None,
     generator: torch.Generator | None = None,
     device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
+@overload
+def spectrogram(
+    data: Sample,
+    /,
+    *,
+    nfft: int | None = None,
+    window_length: int | None = 512,
+    window_step: int | None = 256,
+    window_fn: float | Sequence[float] | NDArray[Any] | None = ...,
+    power: int | None = 2,
+    center_windows: bool | None = True,
+    reflect_padding: bool | None = True,
+    layout: str | None = "ft",
+    batched: bool | None = False,
+) -> torch.Tensor:
+    """Computes magnitudes or powers of the frequencies of short, overlapping frames of a signal.
+    Each frame is multiplied with a window function, and transformed.
+
+    Args:
+        data: Sample or batch. One channel: float, with at most one extent that is not 1.
+        nfft: int, optional. The length of the transform; frames are padded with zeros. By
+            default the length of the window. Any length is possible; those without prime
+            factors above 5 are fastest.
+        window_length: int, default 512. The number of samples of a frame.
+        window_step: int, default 256. The number of samples between the starts of two frames.
+        window_fn: float or list of float, optional. The window function: `window_length`
+            values. By default Hann's: sin(pi * (i + 0.5) / window_length)^2.
+        power: int, default 2. 1 for magnitudes, 2 for powers.
+        center_windows: bool, default True. Whether frame i is around sample i * window_step,
+            and the signal is padded. Otherwise the frame starts there.
+        reflect_padding: bool, default True. Whether the signal is padded with its mirror image,
+            not with zeros.
+        layout: layout str, default "ft". "ft" (frequency, time) or "tf".
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+
+    Returns:
+        Sample or batch: float: nfft / 2 + 1 frequencies of each frame.
+    """
+
+@overload
+def spectrogram(
+    data: Samples,
+    /,
+    *,
+    nfft: int | None = None,
+    window_length: int | None = 512,
+    window_step: int | None = 256,
+    window_fn: float | Sequence[float] | NDArray[Any] | None = ...,
+    power: int | None = 2,
+    center_windows: bool | None = True,
+    reflect_padding: bool | None = True,
+    layout: str | None = "ft",
+    batched: bool | None = False,
 ) -> Batch: ...
 @overload
 def sphere(

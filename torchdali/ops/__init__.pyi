@@ -80,6 +80,7 @@ __all__ = [
     "PerFrame",
     "PermuteBatch",
     "Perspective",
+    "PowerSpectrum",
     "PythonFunction",
     "PythonFunctionBase",
     "ROIRandomCrop",
@@ -97,6 +98,7 @@ __all__ = [
     "Shapes",
     "Slice",
     "SpecAugment",
+    "Spectrogram",
     "Sphere",
     "Squeeze",
     "Stack",
@@ -3343,6 +3345,58 @@ class Perspective(_Operator):
         **kwargs: Any,
     ) -> list[DataNode]: ...
 
+class PowerSpectrum(_Operator):
+    """Computes magnitudes or powers of the frequencies of signals along an axis.
+
+    Args:
+        data: DataNode. Signals along one axis, of any other shape; float.
+        nfft: int, optional. The length of the transform: shorter signals are padded with zeros,
+            longer ones cut off. By default the extent of the axis. Any length is possible;
+            those without prime factors above 5 are fastest.
+        power: int, default 2. 1 for magnitudes, 2 for powers.
+        axis: int, default -1. The axis that is transformed; negative numbers count from the
+            last.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: float: the extent of the axis is nfft / 2 + 1.
+    """
+
+    def __init__(
+        self,
+        *,
+        nfft: int | None = None,
+        power: int | None = 2,
+        axis: int | None = -1,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
 class PythonFunction(_Operator):
     """Calls a Python function with the samples as NumPy arrays; on the GPU, as CuPy arrays (torch
     tensors if CuPy is not installed). The function returns such arrays, torch tensors, or
@@ -4610,6 +4664,71 @@ class SpecAugment(_Operator):
     def __call__(
         self,
         spectrogram: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class Spectrogram(_Operator):
+    """Computes magnitudes or powers of the frequencies of short, overlapping frames of a signal.
+    Each frame is multiplied with a window function, and transformed.
+
+    Args:
+        data: DataNode. One channel: float, with at most one extent that is not 1.
+        nfft: int, optional. The length of the transform; frames are padded with zeros. By
+            default the length of the window. Any length is possible; those without prime
+            factors above 5 are fastest.
+        window_length: int, default 512. The number of samples of a frame.
+        window_step: int, default 256. The number of samples between the starts of two frames.
+        window_fn: float or list of float, optional. The window function: `window_length`
+            values. By default Hann's: sin(pi * (i + 0.5) / window_length)^2.
+        power: int, default 2. 1 for magnitudes, 2 for powers.
+        center_windows: bool, default True. Whether frame i is around sample i * window_step,
+            and the signal is padded. Otherwise the frame starts there.
+        reflect_padding: bool, default True. Whether the signal is padded with its mirror image,
+            not with zeros.
+        layout: layout str, default "ft". "ft" (frequency, time) or "tf".
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: float: nfft / 2 + 1 frequencies of each frame.
+    """
+
+    def __init__(
+        self,
+        *,
+        nfft: int | None = None,
+        window_length: int | None = 512,
+        window_step: int | None = 256,
+        window_fn: float | Sequence[float] | NDArray[Any] | None = ...,
+        power: int | None = 2,
+        center_windows: bool | None = True,
+        reflect_padding: bool | None = True,
+        layout: str | None = "ft",
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
         /,
         **kwargs: Any,
     ) -> list[DataNode]: ...
