@@ -20,6 +20,7 @@ from torchdali.fn import segmentation as segmentation
 from torchdali.fn import transforms as transforms
 
 __all__ = [
+    "add_noise",
     "affine",
     "augment",
     "batch_permutation",
@@ -42,6 +43,7 @@ __all__ = [
     "crop",
     "crop_mirror_normalize",
     "decoders",
+    "dither",
     "dl_tensor_python_function",
     "dump_image",
     "element_extract",
@@ -54,6 +56,7 @@ __all__ = [
     "flip",
     "full",
     "full_like",
+    "gain",
     "gaussian_blur",
     "get_property",
     "grid_mask",
@@ -64,11 +67,8 @@ __all__ = [
     "jpeg_compression_distortion",
     "laplacian",
     "lookup_table",
-    "mel_filter_bank",
-    "mfcc",
     "multi_paste",
     "noise",
-    "nonsilent_region",
     "normalize",
     "one_hot",
     "ones",
@@ -81,7 +81,6 @@ __all__ = [
     "permute_batch",
     "perspective",
     "power_spectrum",
-    "preemphasis_filter",
     "python_function",
     "random",
     "random_bbox_crop",
@@ -101,13 +100,14 @@ __all__ = [
     "sequence_rearrange",
     "shapes",
     "slice",
+    "spec_augment",
     "spectrogram",
     "sphere",
     "squeeze",
     "stack",
     "subscript_dim_check",
     "tensor_subscript",
-    "to_decibels",
+    "time_stretch",
     "torch_python_function",
     "transforms",
     "transpose",
@@ -117,6 +117,65 @@ __all__ = [
     "zeros_like",
 ]
 
+@overload
+def add_noise(
+    audio: DataNode,
+    noise: DataNode,
+    /,
+    *,
+    snr: float | DataNode | None = 10.0,
+    random_start: bool | None = True,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> DataNode:
+    """Adds noise from a second input, scaled so that the energy of the signal over that of the
+    noise is `snr`, as torchaudio.functional.add_noise does. Longer noise is cut to the length
+    of the signal, shorter noise is repeated. Where either is silent, no noise is added.
+    fn.noise.gaussian adds white noise.
+
+    Args:
+        audio: DataNode. Signals; float32. Layouts: t, tc.
+        noise: DataNode. Noise of the same number of channels and any length; float32. Layouts:
+            t, tc.
+        snr: float or DataNode, default 10.0. The ratio in decibels, of the energies of the
+            mixed parts over all channels.
+        random_start: bool, default True. The part of the noise begins at a random position;
+            otherwise, at the first.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Shape and layout of `audio`. A view if no noise is added.
+    """
+
+@overload
+def add_noise(
+    audio: list[DataNode],
+    noise: Any,
+    /,
+    *,
+    snr: float | DataNode | None = 10.0,
+    random_start: bool | None = True,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[DataNode]: ...
 @overload
 def affine(
     data: DataNode,
@@ -1430,6 +1489,56 @@ def crop_mirror_normalize(
     image_type: Any = None,  # deprecated
     output_dtype: Any = None,  # deprecated
 ) -> list[DataNode]: ...
+@overload
+def dither(
+    audio: DataNode,
+    /,
+    *,
+    amount: float | DataNode | None = 1e-05,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> DataNode:
+    """Adds a little Gaussian noise to a signal, so that the logarithm of its spectrum is finite in
+    silence. The values are those of fn.noise.gaussian(audio, stddev=amount).
+
+    Args:
+        audio: DataNode. Signals of any shape, layout and element type.
+        amount: float or DataNode, default 1e-05. Standard deviation of the noise. The default,
+            of NeMo, is for signals in [-1, 1]; Kaldi adds 1.0 to those in the range of int16.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Shape, layout and element type of the input; integers are rounded and
+            saturate.
+    """
+
+@overload
+def dither(
+    audio: list[DataNode],
+    /,
+    *,
+    amount: float | DataNode | None = 1e-05,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[DataNode]: ...
 def dl_tensor_python_function(
     *inputs: Any,
     function: Callable[..., Any],
@@ -1987,6 +2096,62 @@ def full_like(
     on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
+def gain(
+    audio: DataNode,
+    /,
+    *,
+    db: float | DataNode | None = 0.0,
+    factor: float | DataNode | None = 1.0,
+    normalize: str | os.PathLike[str] | None = "none",
+    clip: bool | None = False,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> DataNode:
+    """Multiplies a signal by `factor` and by 10^(db / 20), after an optional normalization, and
+    clips it if asked to.
+
+    Args:
+        audio: DataNode. Signals of any shape and layout; float32.
+        db: float or DataNode, default 0.0. The gain in decibels: 20 makes all values 10 times
+            as large.
+        factor: float or DataNode, default 1.0. The gain as a factor. Both gains are applied.
+        normalize: str, default "none". Before the gain, the sample is scaled so that its
+            largest absolute value ("peak") or its root mean square ("rms") is 1, over all
+            channels. Silence stays as it is.
+        clip: bool, default False. Clips the result to [-1, 1].
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Shape, element type and layout of the input.
+    """
+
+@overload
+def gain(
+    audio: list[DataNode],
+    /,
+    *,
+    db: float | DataNode | None = 0.0,
+    factor: float | DataNode | None = 1.0,
+    normalize: str | os.PathLike[str] | None = "none",
+    clip: bool | None = False,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[DataNode]: ...
+@overload
 def gaussian_blur(
     data: DataNode,
     /,
@@ -2494,129 +2659,6 @@ def lookup_table(
     output_dtype: Any = None,  # deprecated
 ) -> list[DataNode]: ...
 @overload
-def mel_filter_bank(
-    spectrogram: DataNode,
-    /,
-    *,
-    nfilter: int | None = 128,
-    sample_rate: float | None = 44100.0,
-    freq_low: float | None = 0.0,
-    freq_high: float | None = 0.0,
-    normalize: bool | None = True,
-    mel_formula: str | os.PathLike[str] | None = "slaney",
-    device: str | None = "cpu",
-    name: str | None = None,
-    preserve: bool | None = False,
-    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
-    on_error: str | os.PathLike[str] | None = None,
-) -> DataNode:
-    """Converts spectrograms to the mel scale: sums of frequencies, weighted by triangular filters
-    whose peaks have equal distances in mel.
-
-    Args:
-        spectrogram: DataNode. Spectrograms, float32. The frequencies, from 0 to half of the
-            sample rate, are along axis "f" of the layout. Without a layout they are along the
-            last but one axis.
-        nfilter: int, default 128. The number of filters.
-        sample_rate: float, default 44100.0. The sample rate of the signal, in Hz.
-        freq_low: float, default 0.0. Where the first filter begins, in Hz.
-        freq_high: float, default 0.0. Where the last filter ends, in Hz. 0: half of the sample
-            rate.
-        normalize: bool, default True. Divides each filter by half of its width in Hz, so that
-            all have the same area.
-        mel_formula: str, default "slaney". The mel scale: "slaney" (Auditory Toolbox: linear up
-            to 1000 Hz, then logarithmic) or "htk" (2595 * log10(1 + f / 700)).
-        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
-            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
-        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
-            `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even if nothing uses its outputs.
-        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
-            memory is sized by what samples need.
-        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
-            "skip" or "replace"; by default what the pipeline's `on_error` says.
-
-    Returns:
-        DataNode: The input's layout and shape, with `nfilter` bands instead of frequencies.
-    """
-
-@overload
-def mel_filter_bank(
-    spectrogram: list[DataNode],
-    /,
-    *,
-    nfilter: int | None = 128,
-    sample_rate: float | None = 44100.0,
-    freq_low: float | None = 0.0,
-    freq_high: float | None = 0.0,
-    normalize: bool | None = True,
-    mel_formula: str | os.PathLike[str] | None = "slaney",
-    device: str | None = "cpu",
-    name: str | None = None,
-    preserve: bool | None = False,
-    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
-    on_error: str | os.PathLike[str] | None = None,
-) -> list[DataNode]: ...
-@overload
-def mfcc(
-    mel: DataNode,
-    /,
-    *,
-    n_mfcc: int | None = 20,
-    axis: int | None = 0,
-    dct_type: int | None = 2,
-    normalize: bool | None = False,
-    lifter: float | None = 0.0,
-    device: str | None = "cpu",
-    name: str | None = None,
-    preserve: bool | None = False,
-    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
-    on_error: str | os.PathLike[str] | None = None,
-) -> DataNode:
-    """Computes mel-frequency cepstral coefficients (MFCCs) from mel spectrograms in decibels: a
-    discrete cosine transform along an axis.
-
-    Args:
-        mel: DataNode. float32, at least one dimension, any layout.
-        n_mfcc: int, default 20. The number of coefficients, the first ones.
-        axis: int, default 0. The axis that is transformed; negative numbers count from the
-            last.
-        dct_type: int, default 2. The type of the transform: 1, 2, 3 or 4.
-        normalize: bool, default False. Makes the transform orthonormal. Not for type 1.
-        lifter: float, default 0.0. If not 0, coefficient k = 0, 1, ... is multiplied by 1 +
-            lifter / 2 * sin(pi * (k + 1) / lifter).
-        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
-            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
-        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
-            `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even if nothing uses its outputs.
-        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
-            memory is sized by what samples need.
-        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
-            "skip" or "replace"; by default what the pipeline's `on_error` says.
-
-    Returns:
-        DataNode: The input's layout and shape, with min(n_mfcc, extent) coefficients along
-            `axis`.
-    """
-
-@overload
-def mfcc(
-    mel: list[DataNode],
-    /,
-    *,
-    n_mfcc: int | None = 20,
-    axis: int | None = 0,
-    dct_type: int | None = 2,
-    normalize: bool | None = False,
-    lifter: float | None = 0.0,
-    device: str | None = "cpu",
-    name: str | None = None,
-    preserve: bool | None = False,
-    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
-    on_error: str | os.PathLike[str] | None = None,
-) -> list[DataNode]: ...
-@overload
 def multi_paste(
     images: DataNode,
     /,
@@ -2699,65 +2741,6 @@ def multi_paste(
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
     on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
-@overload
-def nonsilent_region(
-    audio: DataNode,
-    /,
-    *,
-    cutoff_db: float | None = -60.0,
-    window_length: int | None = 2048,
-    reference_power: float | None = 0.0,
-    reset_interval: int | None = 8192,
-    device: str | None = "cpu",
-    name: str | None = None,
-    preserve: bool | None = False,
-    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
-    on_error: str | os.PathLike[str] | None = None,
-) -> list[DataNode]:
-    """Finds where a signal is not silent: from the first to the last window whose mean square is
-    at least `cutoff_db` relative to a reference. Both windows belong to the region.
-
-    Args:
-        audio: DataNode. One channel, one dimension: float32 or integers.
-        cutoff_db: float, default -60.0. The threshold, in dB: 10 * log10(mean square /
-            reference).
-        window_length: int, default 2048. The number of samples of a window. Samples before the
-            signal are 0. No more than the signal has.
-        reference_power: float, default 0.0. The mean square that is 0 dB. 0: the greatest one
-            of the windows of the sample.
-        reset_interval: int, default 8192. Without effect. In DALI, rounding errors of a running
-            sum end after so many samples; here sums of windows have none that matter.
-        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
-            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
-        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
-            `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even if nothing uses its outputs.
-        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
-            memory is sized by what samples need.
-        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
-            "skip" or "replace"; by default what the pipeline's `on_error` says.
-
-    Returns:
-        List of DataNode: `begin`, `length`.
-            begin: int32, no dimensions: the first sample of the region.
-            length: int32, no dimensions: the number of its samples; 0 if all is silent.
-    """
-
-@overload
-def nonsilent_region(
-    audio: list[DataNode],
-    /,
-    *,
-    cutoff_db: float | None = -60.0,
-    window_length: int | None = 2048,
-    reference_power: float | None = 0.0,
-    reset_interval: int | None = 8192,
-    device: str | None = "cpu",
-    name: str | None = None,
-    preserve: bool | None = False,
-    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
-    on_error: str | os.PathLike[str] | None = None,
-) -> list[list[DataNode]]: ...
 @overload
 def normalize(
     data: DataNode,
@@ -3438,59 +3421,6 @@ def power_spectrum(
     nfft: int | None = None,
     power: int | None = 2,
     axis: int | None = -1,
-    device: str | None = "cpu",
-    name: str | None = None,
-    preserve: bool | None = False,
-    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
-    on_error: str | os.PathLike[str] | None = None,
-) -> list[DataNode]: ...
-@overload
-def preemphasis_filter(
-    data: DataNode,
-    /,
-    *,
-    preemph_coeff: float | DataNode | None = 0.97,
-    border: str | os.PathLike[str] | None = "clamp",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
-    device: str | None = "cpu",
-    name: str | None = None,
-    preserve: bool | None = False,
-    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
-    on_error: str | os.PathLike[str] | None = None,
-) -> DataNode:
-    """Raises the high frequencies of a signal: y[i] = x[i] - preemph_coeff * x[i - 1]. Computed in
-    float32 (float64 for float64).
-
-    Args:
-        data: DataNode. Signals: integers, float32 or float64. Samples of several dimensions are
-            filtered as one row of their elements.
-        preemph_coeff: float or DataNode, default 0.97. The coefficient.
-        border: str, default "clamp". What comes before the first sample: "clamp" (the first
-            sample), "zero" or "reflect" (the second sample; zero if there is only one).
-        dtype: types.DALIDataType, default types.DALIDataType.FLOAT. Element type of the output;
-            integers are rounded and saturate.
-        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
-            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
-        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
-            `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even if nothing uses its outputs.
-        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
-            memory is sized by what samples need.
-        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
-            "skip" or "replace"; by default what the pipeline's `on_error` says.
-
-    Returns:
-        DataNode: Shape and layout of the input.
-    """
-
-@overload
-def preemphasis_filter(
-    data: list[DataNode],
-    /,
-    *,
-    preemph_coeff: float | DataNode | None = 0.97,
-    border: str | os.PathLike[str] | None = "clamp",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
     device: str | None = "cpu",
     name: str | None = None,
     preserve: bool | None = False,
@@ -4780,6 +4710,79 @@ def slice(
     output_dtype: Any = None,  # deprecated
 ) -> list[DataNode]: ...
 @overload
+def spec_augment(
+    spectrogram: DataNode,
+    /,
+    *,
+    freq_masks: int | DataNode | None = 2,
+    freq_width: int | DataNode | None = 27,
+    time_masks: int | DataNode | None = 2,
+    time_width: int | DataNode | None = 100,
+    time_ratio: float | DataNode | None = 1.0,
+    value: float | DataNode | None = 0.0,
+    fill_mean: bool | None = False,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> DataNode:
+    """Masks random ranges of frequencies and of frames, as SpecAugment does (Park et al., 2019):
+    each mask has a width that is uniform from 0 to its limit, both included, and a uniform
+    position at which it fits. Masks may overlap. Defaults are those of the policy "LD". The
+    paper's warping along time, which it found to have little effect, is left out.
+
+    Args:
+        spectrogram: DataNode. Spectrograms, or features computed from them; float32. Layouts:
+            ft, tf.
+        freq_masks: int or DataNode, default 2. Number of frequency masks; at most 255.
+        freq_width: int or DataNode, default 27. Largest width of a frequency mask, in rows: F
+            of the paper.
+        time_masks: int or DataNode, default 2. Number of time masks; at most 255.
+        time_width: int or DataNode, default 100. Largest width of a time mask, in frames: T of
+            the paper.
+        time_ratio: float or DataNode, default 1.0. Largest width of a time mask as a part of
+            the frames, from 0 to 1: p of the paper. The smaller of both limits counts.
+        value: float or DataNode, default 0.0. Value of masked elements.
+        fill_mean: bool, default False. Masked elements are the mean of the sample, before it is
+            masked.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Shape and layout of the input. A view if nothing is masked.
+    """
+
+@overload
+def spec_augment(
+    spectrogram: list[DataNode],
+    /,
+    *,
+    freq_masks: int | DataNode | None = 2,
+    freq_width: int | DataNode | None = 27,
+    time_masks: int | DataNode | None = 2,
+    time_width: int | DataNode | None = 100,
+    time_ratio: float | DataNode | None = 1.0,
+    value: float | DataNode | None = 0.0,
+    fill_mean: bool | None = False,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[DataNode]: ...
+@overload
 def spectrogram(
     data: DataNode,
     /,
@@ -5303,28 +5306,32 @@ def tensor_subscript(
     on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
-def to_decibels(
-    data: DataNode,
+def time_stretch(
+    audio: DataNode,
     /,
     *,
-    multiplier: float | None = 10.0,
-    reference: float | None = 0.0,
-    cutoff_db: float | None = -200.0,
+    rate: float | DataNode,
+    window_length: int | DataNode | None = 512,
+    search: int | DataNode | None = None,
     device: str | None = "cpu",
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
     on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
-    """Converts powers or magnitudes to decibels: multiplier * log10(x / reference).
+    """Changes the speed of signals without changing their pitch, by WSOLA (Verhelst and Roelands,
+    1993): overlapping windows of the input are added at a distance that differs from theirs in
+    the input, each from where it is most similar to what it overlaps with.
+    fn.audio_resample(scale=1 / rate) changes both speed and pitch.
 
     Args:
-        data: DataNode. float32, any shape and layout.
-        multiplier: float, default 10.0. The factor of the logarithm: 10 for powers, 20 for
-            magnitudes.
-        reference: float, default 0.0. What is 0 dB. 0: the maximum of the sample.
-        cutoff_db: float, default -200.0. The least result, in dB: smaller ratios are replaced,
-            and so are zero, negative numbers and NaN.
+        audio: DataNode. Signals; float32. Channels are moved together. Layouts: t, tc.
+        rate: float or DataNode, required. The speed, from 0.1 to 10: 2 halves the length.
+        window_length: int or DataNode, default 512. Length of the windows, of which each
+            overlaps half of the next. The default is 32 ms at 16 kHz, and should grow with the
+            sample rate.
+        search: int or DataNode, optional. How far a window may be from its nominal position. At
+            least half a period of the lowest pitch; by default, a quarter of `window_length`.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -5336,17 +5343,17 @@ def to_decibels(
             "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
-        DataNode: Shape and layout of the input.
+        DataNode: round(length / rate) frames; otherwise the shape and layout of the input.
     """
 
 @overload
-def to_decibels(
-    data: list[DataNode],
+def time_stretch(
+    audio: list[DataNode],
     /,
     *,
-    multiplier: float | None = 10.0,
-    reference: float | None = 0.0,
-    cutoff_db: float | None = -200.0,
+    rate: float | DataNode,
+    window_length: int | DataNode | None = 512,
+    search: int | DataNode | None = None,
     device: str | None = "cpu",
     name: str | None = None,
     preserve: bool | None = False,

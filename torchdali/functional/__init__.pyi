@@ -26,6 +26,7 @@ from torchdali.functional import transforms as transforms
 
 __all__ = [
     "Batch",
+    "add_noise",
     "affine",
     "augment",
     "batch_permutation",
@@ -49,6 +50,7 @@ __all__ = [
     "decode",
     "decoders",
     "deferred",
+    "dither",
     "dump_image",
     "element_extract",
     "equalize",
@@ -59,6 +61,7 @@ __all__ = [
     "flip",
     "full",
     "full_like",
+    "gain",
     "gaussian_blur",
     "get_default_layout",
     "get_num_threads",
@@ -71,11 +74,8 @@ __all__ = [
     "jpeg_compression_distortion",
     "laplacian",
     "lookup_table",
-    "mel_filter_bank",
-    "mfcc",
     "multi_paste",
     "noise",
-    "nonsilent_region",
     "normalize",
     "one_hot",
     "ones",
@@ -88,7 +88,6 @@ __all__ = [
     "permute_batch",
     "perspective",
     "power_spectrum",
-    "preemphasis_filter",
     "random",
     "random_bbox_crop",
     "random_crop_generator",
@@ -109,13 +108,14 @@ __all__ = [
     "set_num_threads",
     "shapes",
     "slice",
+    "spec_augment",
     "spectrogram",
     "sphere",
     "squeeze",
     "stack",
     "subscript_dim_check",
     "tensor_subscript",
-    "to_decibels",
+    "time_stretch",
     "transforms",
     "transpose",
     "warp_affine",
@@ -124,6 +124,63 @@ __all__ = [
     "zeros_like",
 ]
 
+@overload
+def add_noise(
+    audio: Sample,
+    noise: Any,
+    /,
+    *,
+    snr: float | Values | None = 10.0,
+    random_start: bool | None = True,
+    layout: str | None = None,
+    batched: bool | None = False,
+    seed: int | None = None,
+    generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Adds noise from a second input, scaled so that the energy of the signal over that of the
+    noise is `snr`, as torchaudio.functional.add_noise does. Longer noise is cut to the length
+    of the signal, shorter noise is repeated. Where either is silent, no noise is added.
+    fn.noise.gaussian adds white noise.
+
+    Args:
+        audio: Sample or batch. Signals; float32. Layouts: t, tc.
+        noise: Sample or batch. Noise of the same number of channels and any length; float32.
+            Layouts: t, tc.
+        snr: float or one value for each sample (tensor, Batch), default 10.0. The ratio in
+            decibels, of the energies of the mixed parts over all channels.
+        random_start: bool, default True. The part of the noise begins at a random position;
+            otherwise, at the first.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        seed: int, optional. Of the random values: those that the first batch of a pipeline with
+            this seed has. By default drawn from `generator`.
+        generator: torch.Generator, optional. That the seed is drawn from; by default the one
+            that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: Shape and layout of `audio`. A view if no noise is added.
+    """
+
+@overload
+def add_noise(
+    audio: Samples,
+    noise: Any,
+    /,
+    *,
+    snr: float | Values | None = 10.0,
+    random_start: bool | None = True,
+    layout: str | None = None,
+    batched: bool | None = False,
+    seed: int | None = None,
+    generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
 @overload
 def affine(
     data: Sample,
@@ -1295,6 +1352,55 @@ def crop_mirror_normalize(
     output_dtype: Any = None,
 ) -> Batch: ...
 @overload
+def dither(
+    audio: Sample,
+    /,
+    *,
+    amount: float | Values | None = 1e-05,
+    layout: str | None = None,
+    batched: bool | None = False,
+    seed: int | None = None,
+    generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Adds a little Gaussian noise to a signal, so that the logarithm of its spectrum is finite in
+    silence. The values are those of fn.noise.gaussian(audio, stddev=amount).
+
+    Args:
+        audio: Sample or batch. Signals of any shape, layout and element type.
+        amount: float or one value for each sample (tensor, Batch), default 1e-05. Standard
+            deviation of the noise. The default, of NeMo, is for signals in [-1, 1]; Kaldi adds
+            1.0 to those in the range of int16.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        seed: int, optional. Of the random values: those that the first batch of a pipeline with
+            this seed has. By default drawn from `generator`.
+        generator: torch.Generator, optional. That the seed is drawn from; by default the one
+            that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: Shape, layout and element type of the input; integers are rounded and
+            saturate.
+    """
+
+@overload
+def dither(
+    audio: Samples,
+    /,
+    *,
+    amount: float | Values | None = 1e-05,
+    layout: str | None = None,
+    batched: bool | None = False,
+    seed: int | None = None,
+    generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
+@overload
 def dump_image(
     data: Sample,
     /,
@@ -1709,6 +1815,57 @@ def full_like(
     fill_value: Any,
     /,
     *,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
+@overload
+def gain(
+    audio: Sample,
+    /,
+    *,
+    db: float | Values | None = 0.0,
+    factor: float | Values | None = 1.0,
+    normalize: str | os.PathLike[str] | None = "none",
+    clip: bool | None = False,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Multiplies a signal by `factor` and by 10^(db / 20), after an optional normalization, and
+    clips it if asked to.
+
+    Args:
+        audio: Sample or batch. Signals of any shape and layout; float32.
+        db: float or one value for each sample (tensor, Batch), default 0.0. The gain in
+            decibels: 20 makes all values 10 times as large.
+        factor: float or one value for each sample (tensor, Batch), default 1.0. The gain as a
+            factor. Both gains are applied.
+        normalize: str, default "none". Before the gain, the sample is scaled so that its
+            largest absolute value ("peak") or its root mean square ("rms") is 1, over all
+            channels. Silence stays as it is.
+        clip: bool, default False. Clips the result to [-1, 1].
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: Shape, element type and layout of the input.
+    """
+
+@overload
+def gain(
+    audio: Samples,
+    /,
+    *,
+    db: float | Values | None = 0.0,
+    factor: float | Values | None = 1.0,
+    normalize: str | os.PathLike[str] | None = "none",
+    clip: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
     device: str | os.PathLike[str] | None = None,
@@ -2179,118 +2336,6 @@ def lookup_table(
     output_dtype: Any = None,
 ) -> Batch: ...
 @overload
-def mel_filter_bank(
-    spectrogram: Sample,
-    /,
-    *,
-    nfilter: int | None = 128,
-    sample_rate: float | None = 44100.0,
-    freq_low: float | None = 0.0,
-    freq_high: float | None = 0.0,
-    normalize: bool | None = True,
-    mel_formula: str | os.PathLike[str] | None = "slaney",
-    layout: str | None = None,
-    batched: bool | None = False,
-    device: str | os.PathLike[str] | None = None,
-) -> torch.Tensor:
-    """Converts spectrograms to the mel scale: sums of frequencies, weighted by triangular filters
-    whose peaks have equal distances in mel.
-
-    Args:
-        spectrogram: Sample or batch. Spectrograms, float32. The frequencies, from 0 to half of
-            the sample rate, are along axis "f" of the layout. Without a layout they are along
-            the last but one axis.
-        nfilter: int, default 128. The number of filters.
-        sample_rate: float, default 44100.0. The sample rate of the signal, in Hz.
-        freq_low: float, default 0.0. Where the first filter begins, in Hz.
-        freq_high: float, default 0.0. Where the last filter ends, in Hz. 0: half of the sample
-            rate.
-        normalize: bool, default True. Divides each filter by half of its width in Hz, so that
-            all have the same area.
-        mel_formula: str, default "slaney". The mel scale: "slaney" (Auditory Toolbox: linear up
-            to 1000 Hz, then logarithmic) or "htk" (2595 * log10(1 + f / 700)).
-        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
-            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
-            have it too.
-        batched: bool, default False. The first axis of a tensor or array is the samples; the
-            result is one tensor, too.
-        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
-            number ("cuda:1"), or "mixed"; by default where the inputs are.
-
-    Returns:
-        Sample or batch: The input's layout and shape, with `nfilter` bands instead of
-            frequencies.
-    """
-
-@overload
-def mel_filter_bank(
-    spectrogram: Samples,
-    /,
-    *,
-    nfilter: int | None = 128,
-    sample_rate: float | None = 44100.0,
-    freq_low: float | None = 0.0,
-    freq_high: float | None = 0.0,
-    normalize: bool | None = True,
-    mel_formula: str | os.PathLike[str] | None = "slaney",
-    layout: str | None = None,
-    batched: bool | None = False,
-    device: str | os.PathLike[str] | None = None,
-) -> Batch: ...
-@overload
-def mfcc(
-    mel: Sample,
-    /,
-    *,
-    n_mfcc: int | None = 20,
-    axis: int | None = 0,
-    dct_type: int | None = 2,
-    normalize: bool | None = False,
-    lifter: float | None = 0.0,
-    layout: str | None = None,
-    batched: bool | None = False,
-    device: str | os.PathLike[str] | None = None,
-) -> torch.Tensor:
-    """Computes mel-frequency cepstral coefficients (MFCCs) from mel spectrograms in decibels: a
-    discrete cosine transform along an axis.
-
-    Args:
-        mel: Sample or batch. float32, at least one dimension, any layout.
-        n_mfcc: int, default 20. The number of coefficients, the first ones.
-        axis: int, default 0. The axis that is transformed; negative numbers count from the
-            last.
-        dct_type: int, default 2. The type of the transform: 1, 2, 3 or 4.
-        normalize: bool, default False. Makes the transform orthonormal. Not for type 1.
-        lifter: float, default 0.0. If not 0, coefficient k = 0, 1, ... is multiplied by 1 +
-            lifter / 2 * sin(pi * (k + 1) / lifter).
-        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
-            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
-            have it too.
-        batched: bool, default False. The first axis of a tensor or array is the samples; the
-            result is one tensor, too.
-        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
-            number ("cuda:1"), or "mixed"; by default where the inputs are.
-
-    Returns:
-        Sample or batch: The input's layout and shape, with min(n_mfcc, extent) coefficients
-            along `axis`.
-    """
-
-@overload
-def mfcc(
-    mel: Samples,
-    /,
-    *,
-    n_mfcc: int | None = 20,
-    axis: int | None = 0,
-    dct_type: int | None = 2,
-    normalize: bool | None = False,
-    lifter: float | None = 0.0,
-    layout: str | None = None,
-    batched: bool | None = False,
-    device: str | os.PathLike[str] | None = None,
-) -> Batch: ...
-@overload
 def multi_paste(
     images: Sample,
     /,
@@ -2368,59 +2413,6 @@ def multi_paste(
     batched: bool | None = False,
     device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
-@overload
-def nonsilent_region(
-    audio: Sample,
-    /,
-    *,
-    cutoff_db: float | None = -60.0,
-    window_length: int | None = 2048,
-    reference_power: float | None = 0.0,
-    reset_interval: int | None = 8192,
-    layout: str | None = None,
-    batched: bool | None = False,
-    device: str | os.PathLike[str] | None = None,
-) -> list[torch.Tensor]:
-    """Finds where a signal is not silent: from the first to the last window whose mean square is
-    at least `cutoff_db` relative to a reference. Both windows belong to the region.
-
-    Args:
-        audio: Sample or batch. One channel, one dimension: float32 or integers.
-        cutoff_db: float, default -60.0. The threshold, in dB: 10 * log10(mean square /
-            reference).
-        window_length: int, default 2048. The number of samples of a window. Samples before the
-            signal are 0. No more than the signal has.
-        reference_power: float, default 0.0. The mean square that is 0 dB. 0: the greatest one
-            of the windows of the sample.
-        reset_interval: int, default 8192. Without effect. In DALI, rounding errors of a running
-            sum end after so many samples; here sums of windows have none that matter.
-        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
-            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
-            have it too.
-        batched: bool, default False. The first axis of a tensor or array is the samples; the
-            result is one tensor, too.
-        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
-            number ("cuda:1"), or "mixed"; by default where the inputs are.
-
-    Returns:
-        List of Sample or batch: `begin`, `length`.
-            begin: int32, no dimensions: the first sample of the region.
-            length: int32, no dimensions: the number of its samples; 0 if all is silent.
-    """
-
-@overload
-def nonsilent_region(
-    audio: Samples,
-    /,
-    *,
-    cutoff_db: float | None = -60.0,
-    window_length: int | None = 2048,
-    reference_power: float | None = 0.0,
-    reset_interval: int | None = 8192,
-    layout: str | None = None,
-    batched: bool | None = False,
-    device: str | os.PathLike[str] | None = None,
-) -> list[Batch]: ...
 @overload
 def normalize(
     data: Sample,
@@ -3032,54 +3024,6 @@ def power_spectrum(
     axis: int | None = -1,
     layout: str | None = None,
     batched: bool | None = False,
-) -> Batch: ...
-@overload
-def preemphasis_filter(
-    data: Sample,
-    /,
-    *,
-    preemph_coeff: float | Values | None = 0.97,
-    border: str | os.PathLike[str] | None = "clamp",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
-    layout: str | None = None,
-    batched: bool | None = False,
-    device: str | os.PathLike[str] | None = None,
-) -> torch.Tensor:
-    """Raises the high frequencies of a signal: y[i] = x[i] - preemph_coeff * x[i - 1]. Computed in
-    float32 (float64 for float64).
-
-    Args:
-        data: Sample or batch. Signals: integers, float32 or float64. Samples of several
-            dimensions are filtered as one row of their elements.
-        preemph_coeff: float or one value for each sample (tensor, Batch), default 0.97. The
-            coefficient.
-        border: str, default "clamp". What comes before the first sample: "clamp" (the first
-            sample), "zero" or "reflect" (the second sample; zero if there is only one).
-        dtype: types.DALIDataType, default types.DALIDataType.FLOAT. Element type of the output;
-            integers are rounded and saturate.
-        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
-            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
-            have it too.
-        batched: bool, default False. The first axis of a tensor or array is the samples; the
-            result is one tensor, too.
-        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
-            number ("cuda:1"), or "mixed"; by default where the inputs are.
-
-    Returns:
-        Sample or batch: Shape and layout of the input.
-    """
-
-@overload
-def preemphasis_filter(
-    data: Samples,
-    /,
-    *,
-    preemph_coeff: float | Values | None = 0.97,
-    border: str | os.PathLike[str] | None = "clamp",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
-    layout: str | None = None,
-    batched: bool | None = False,
-    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def random_bbox_crop(
@@ -4227,6 +4171,81 @@ def slice(
     output_dtype: Any = None,
 ) -> Batch: ...
 @overload
+def spec_augment(
+    spectrogram: Sample,
+    /,
+    *,
+    freq_masks: int | Values | None = 2,
+    freq_width: int | Values | None = 27,
+    time_masks: int | Values | None = 2,
+    time_width: int | Values | None = 100,
+    time_ratio: float | Values | None = 1.0,
+    value: float | Values | None = 0.0,
+    fill_mean: bool | None = False,
+    layout: str | None = None,
+    batched: bool | None = False,
+    seed: int | None = None,
+    generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Masks random ranges of frequencies and of frames, as SpecAugment does (Park et al., 2019):
+    each mask has a width that is uniform from 0 to its limit, both included, and a uniform
+    position at which it fits. Masks may overlap. Defaults are those of the policy "LD". The
+    paper's warping along time, which it found to have little effect, is left out.
+
+    Args:
+        spectrogram: Sample or batch. Spectrograms, or features computed from them; float32.
+            Layouts: ft, tf.
+        freq_masks: int or one value for each sample (tensor, Batch), default 2. Number of
+            frequency masks; at most 255.
+        freq_width: int or one value for each sample (tensor, Batch), default 27. Largest width
+            of a frequency mask, in rows: F of the paper.
+        time_masks: int or one value for each sample (tensor, Batch), default 2. Number of time
+            masks; at most 255.
+        time_width: int or one value for each sample (tensor, Batch), default 100. Largest width
+            of a time mask, in frames: T of the paper.
+        time_ratio: float or one value for each sample (tensor, Batch), default 1.0. Largest
+            width of a time mask as a part of the frames, from 0 to 1: p of the paper. The
+            smaller of both limits counts.
+        value: float or one value for each sample (tensor, Batch), default 0.0. Value of masked
+            elements.
+        fill_mean: bool, default False. Masked elements are the mean of the sample, before it is
+            masked.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        seed: int, optional. Of the random values: those that the first batch of a pipeline with
+            this seed has. By default drawn from `generator`.
+        generator: torch.Generator, optional. That the seed is drawn from; by default the one
+            that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: Shape and layout of the input. A view if nothing is masked.
+    """
+
+@overload
+def spec_augment(
+    spectrogram: Samples,
+    /,
+    *,
+    freq_masks: int | Values | None = 2,
+    freq_width: int | Values | None = 27,
+    time_masks: int | Values | None = 2,
+    time_width: int | Values | None = 100,
+    time_ratio: float | Values | None = 1.0,
+    value: float | Values | None = 0.0,
+    fill_mean: bool | None = False,
+    layout: str | None = None,
+    batched: bool | None = False,
+    seed: int | None = None,
+    generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
+@overload
 def spectrogram(
     data: Sample,
     /,
@@ -4755,26 +4774,32 @@ def tensor_subscript(
     device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
-def to_decibels(
-    data: Sample,
+def time_stretch(
+    audio: Sample,
     /,
     *,
-    multiplier: float | None = 10.0,
-    reference: float | None = 0.0,
-    cutoff_db: float | None = -200.0,
+    rate: float | Values,
+    window_length: int | Values | None = 512,
+    search: int | Values | None = None,
     layout: str | None = None,
     batched: bool | None = False,
     device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
-    """Converts powers or magnitudes to decibels: multiplier * log10(x / reference).
+    """Changes the speed of signals without changing their pitch, by WSOLA (Verhelst and Roelands,
+    1993): overlapping windows of the input are added at a distance that differs from theirs in
+    the input, each from where it is most similar to what it overlaps with.
+    fn.audio_resample(scale=1 / rate) changes both speed and pitch.
 
     Args:
-        data: Sample or batch. float32, any shape and layout.
-        multiplier: float, default 10.0. The factor of the logarithm: 10 for powers, 20 for
-            magnitudes.
-        reference: float, default 0.0. What is 0 dB. 0: the maximum of the sample.
-        cutoff_db: float, default -200.0. The least result, in dB: smaller ratios are replaced,
-            and so are zero, negative numbers and NaN.
+        audio: Sample or batch. Signals; float32. Channels are moved together. Layouts: t, tc.
+        rate: float or one value for each sample (tensor, Batch), required. The speed, from 0.1
+            to 10: 2 halves the length.
+        window_length: int or one value for each sample (tensor, Batch), default 512. Length of
+            the windows, of which each overlaps half of the next. The default is 32 ms at 16
+            kHz, and should grow with the sample rate.
+        search: int or one value for each sample (tensor, Batch), optional. How far a window may
+            be from its nominal position. At least half a period of the lowest pitch; by
+            default, a quarter of `window_length`.
         layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
             "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
             have it too.
@@ -4784,17 +4809,18 @@ def to_decibels(
             number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
-        Sample or batch: Shape and layout of the input.
+        Sample or batch: round(length / rate) frames; otherwise the shape and layout of the
+            input.
     """
 
 @overload
-def to_decibels(
-    data: Samples,
+def time_stretch(
+    audio: Samples,
     /,
     *,
-    multiplier: float | None = 10.0,
-    reference: float | None = 0.0,
-    cutoff_db: float | None = -200.0,
+    rate: float | Values,
+    window_length: int | Values | None = 512,
+    search: int | Values | None = None,
     layout: str | None = None,
     batched: bool | None = False,
     device: str | os.PathLike[str] | None = None,

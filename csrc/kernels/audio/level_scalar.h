@@ -3,7 +3,6 @@
 // and the GPU.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -28,7 +27,7 @@ constexpr double with_element(double level, float x) {
   const double value = x;
   if constexpr (kLevel == Level::kSum) return level + value;
   else if constexpr (kLevel == Level::kEnergy) return level + value * value;
-  else return value > level ? value : -value > level ? -value : level;
+  else return std::abs(value) > level ? std::abs(value) : level;
 }
 constexpr double with_part(Level kind, double level, double part) {
   return kind != Level::kPeak ? level + part : part > level ? part : level;

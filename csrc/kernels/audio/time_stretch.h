@@ -6,8 +6,8 @@
 
 namespace torchdali::kernels {
 
-// Candidates that are compared at once.
-constexpr int64_t kStretchLanes = 64;
+// The number of candidates that are compared is a multiple of this.
+constexpr int64_t kStretchLanes = 16;
 
 // out[d] = the sum of (x[d + i] - target[i])^2 over i < count, in order, for d < candidates.
 // `candidates` is a multiple of kStretchLanes; x has candidates + count - 1 elements.

@@ -10,34 +10,42 @@
 namespace torchdali::kernels {
 namespace TORCHDALI_ISA_NAMESPACE {
 
-// One lane for each candidate, so that the order of the sums does not depend on the width.
-void squared_distances(float* __restrict out, const float* __restrict x,
-                       const float* __restrict target, int64_t candidates, int64_t count) {
 #if TORCHDALI_ISA_LEVEL == 2
-  constexpr int kWidth = 16, kVectors = 4;
+constexpr int kWidth = 16;
 #elif TORCHDALI_ISA_LEVEL == 1
-  constexpr int kWidth = 8, kVectors = 8;
+constexpr int kWidth = 8;
 #else
-  constexpr int kWidth = 4, kVectors = 8;
+constexpr int kWidth = 4;
 #endif
-  typedef float Vector __attribute__((vector_size(kWidth * sizeof(float))));
-  constexpr int kStep = kWidth * kVectors;
-  static_assert(kStretchLanes % kStep == 0);
-  for (int64_t d = 0; d < candidates; d += kStep) {
-    Vector sums[kVectors] = {};
-    for (int64_t i = 0; i < count; ++i) {
-      const float* from = x + d + i;
-      const Vector wanted = Vector{} + target[i];
+typedef float Vector __attribute__((vector_size(kWidth * sizeof(float))));
+
+// One lane for each candidate, so that the order of the sums does not depend on the width.
+template <int kVectors>
+void distances_of(float* __restrict out, const float* __restrict x, const float* __restrict target,
+                  int64_t count) {
+  Vector sums[kVectors] = {};
+  for (int64_t i = 0; i < count; ++i) {
+    const Vector wanted = Vector{} + target[i];
 #pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) {
-        Vector difference;
-        std::memcpy(&difference, from + v * kWidth, sizeof(Vector));
-        difference -= wanted;
-        sums[v] += difference * difference;
-      }
+    for (int v = 0; v < kVectors; ++v) {
+      Vector difference;
+      std::memcpy(&difference, x + i + v * kWidth, sizeof(Vector));
+      difference -= wanted;
+      sums[v] += difference * difference;
     }
-    std::memcpy(out + d, sums, sizeof(sums));
   }
+  std::memcpy(out, sums, sizeof(sums));
+}
+
+void squared_distances(float* out, const float* x, const float* target, int64_t candidates,
+                       int64_t count) {
+  constexpr int kVectors = TORCHDALI_ISA_LEVEL == 2 ? 4 : 8;
+  static_assert(kStretchLanes % kWidth == 0);
+  int64_t d = 0;
+  for (; d + kVectors * kWidth <= candidates; d += kVectors * kWidth)
+    distances_of<kVectors>(out + d, x + d, target, count);
+  for (; d < candidates; d += kStretchLanes)
+    distances_of<kStretchLanes / kWidth>(out + d, x + d, target, count);
 }
 
 void cross_fade(float* __restrict out, const float* __restrict from, const float* __restrict to,

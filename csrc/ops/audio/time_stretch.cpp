@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.time_stretch: changes the length of signals, but not their pitch.
-#include <cstring>
 #include <memory>
 #include <span>
 
@@ -9,23 +8,12 @@
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "kernels/audio/time_stretch_gpu.h"
+#include "ops/audio/memory_signal.h"
 #include "ops/audio/stretched_signal.h"
 #include "ops/input_layout.h"
 
 namespace torchdali {
 namespace {
-
-class InMemory final : public SignalReader {
- public:
-  explicit InMemory(const SampleView& x) : SignalReader(x.volume()), next_(x.as<const float>()) {}
-  void read(float* out, int64_t count) override {
-    std::memcpy(out, next_, static_cast<size_t>(count) * sizeof(float));
-    next_ += count;
-  }
-
- private:
-  const float* next_;
-};
 
 // What both halves do first.
 class TimeStretchArgs {
@@ -79,7 +67,8 @@ class TimeStretch final : public Operator, public FiltersSignal {
     const Stretching stretching = args_.make_output(ctx);
     const SampleView& out = ctx.output_view(0);
     if (out.volume() == 0) return;
-    InMemory signal(ctx.input(0));
+    const SampleView& in = ctx.input(0);
+    MemorySignal signal(in.as<const float>(), in.volume());
     StretchedSignal(ctx, signal, stretching).read(out.as<float>(), out.volume());
   }
 

@@ -117,8 +117,8 @@ def test_events_move_with_the_rate(rate):
     x = 0.01 * signal(1, 16_000)
     x[10_000:12_000] *= 100
     power = run_op(OP, x, layout="t", rate=rate).double().square().numpy()
-    centre = (power * np.arange(len(power))).sum() / power.sum()
-    assert centre == pytest.approx(11_000 / rate, abs=300)
+    center = (power * np.arange(len(power))).sum() / power.sum()
+    assert center == pytest.approx(11_000 / rate, abs=300)
 
 
 @for_each(
