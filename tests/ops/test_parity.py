@@ -87,6 +87,17 @@ TOLERANCES: dict[tuple[str, torch.dtype], Tolerance] = {
     ("color", torch.uint8): Tolerance(1, 0, 0.01, "the last bit of a float decides halves"),
     ("color", torch.int16): Tolerance(1, 0, 0.01, "the last bit of a float decides halves"),
     ("color", torch.int32): Tolerance(2**10, 0, 1, "2^-21 of the range: large terms cancel"),
+    ("resample_signal", torch.float32): Tolerance(
+        3e-4, 0, 1, "DALI adds up positions in float32: docs/design/audio.md"
+    ),
+    **{
+        ("resample_signal", dtype): Tolerance(1, 0, 0.05, "the last bit of a float decides halves")
+        for dtype in (torch.int8, torch.uint8, torch.int16, torch.uint16)
+    },
+    **{
+        ("resample_signal", dtype): Tolerance(2**11, 0, 1, "2^-20 of the range: sums of floats")
+        for dtype in (torch.int32, torch.uint32)
+    },
     ("jpeg", torch.uint8): Tolerance(2, 0, 0.05, "another version of libjpeg-turbo"),
     ("color", torch.float32): Tolerance(3e-4, 1e-6, 1, "the last bits of a float matrix"),
     ("color", torch.float16): Tolerance(1e-3, 2**-10, 1, "the same, and ties as in float16_ties"),

@@ -27,6 +27,7 @@ from torchdali.functional import transforms as transforms
 __all__ = [
     "Batch",
     "affine",
+    "audio_resample",
     "augment",
     "batch_permutation",
     "bb_flip",
@@ -198,6 +199,74 @@ def affine(
     fill_value: float | Sequence[float] | NDArray[Any] | Values | None = ...,
     apply: bool | Values | None = True,
     arithmetic: str | os.PathLike[str] | None = "torch",
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
+@overload
+def audio_resample(
+    data: Sample,
+    /,
+    *,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    in_rate: float | Values | None = None,
+    out_rate: float | Values | None = None,
+    scale: float | Values | None = None,
+    out_length: int | Values | None = None,
+    quality: float | None = 50.0,
+    antialias: bool | None = False,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Changes the sampling rate of a signal, by a sinc function under a Hann window. The rate is
+    given as `in_rate` and `out_rate`, as `scale`, or by `out_length`. Signals are silent before
+    their start and after their end. The length is rounded up.
+
+    Args:
+        data: Sample or batch. Signals: time, or time and channels; 8, 16 or 32-bit integers or
+            float32. Any layout.
+        dtype: types.DALIDataType, optional. Element type of the output; by default that of the
+            input. The range of one type becomes the range of the other: -1 to 1 of float, the
+            whole range of unsigned integers, and minus to plus the largest value of signed
+            integers.
+        in_rate: float or one value for each sample (tensor, Batch), optional. Sampling rate of
+            the input, in any unit; with `out_rate`.
+        out_rate: float or one value for each sample (tensor, Batch), optional. Sampling rate of
+            the output, in the same unit.
+        scale: float or one value for each sample (tensor, Batch), optional. Sampling rate of
+            the output, as a multiple of that of the input.
+        out_length: int or one value for each sample (tensor, Batch), optional. Length of the
+            output in samples. The rate is changed by its ratio to the length of the input.
+        quality: float, default 50.0. From 0 to 100: 0 is a filter of 3 lobes, 50 of 16, 100 of
+            64 lobes on each side.
+        antialias: bool, default False. Whether to remove frequencies that a lower sampling rate
+            cannot represent. They are mirrored otherwise, as by DALI, which has no such
+            argument.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: Layout and channels of the input.
+    """
+
+@overload
+def audio_resample(
+    data: Samples,
+    /,
+    *,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    in_rate: float | Values | None = None,
+    out_rate: float | Values | None = None,
+    scale: float | Values | None = None,
+    out_length: int | Values | None = None,
+    quality: float | None = 50.0,
+    antialias: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
     device: str | os.PathLike[str] | None = None,

@@ -24,6 +24,7 @@ from torchdali.ops import transforms as transforms
 
 __all__ = [
     "Affine",
+    "AudioResample",
     "Augment",
     "BBoxPaste",
     "BatchPermutation",
@@ -172,6 +173,75 @@ class Affine(_Operator):
         fill_value: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
         apply: bool | DataNode | None = True,
         arithmetic: str | os.PathLike[str] | None = "torch",
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class AudioResample(_Operator):
+    """Changes the sampling rate of a signal, by a sinc function under a Hann window. The rate is
+    given as `in_rate` and `out_rate`, as `scale`, or by `out_length`. Signals are silent before
+    their start and after their end. The length is rounded up.
+
+    Args:
+        data: DataNode. Signals: time, or time and channels; 8, 16 or 32-bit integers or
+            float32. Any layout.
+        dtype: types.DALIDataType, optional. Element type of the output; by default that of the
+            input. The range of one type becomes the range of the other: -1 to 1 of float, the
+            whole range of unsigned integers, and minus to plus the largest value of signed
+            integers.
+        in_rate: float or DataNode, optional. Sampling rate of the input, in any unit; with
+            `out_rate`.
+        out_rate: float or DataNode, optional. Sampling rate of the output, in the same unit.
+        scale: float or DataNode, optional. Sampling rate of the output, as a multiple of that
+            of the input.
+        out_length: int or DataNode, optional. Length of the output in samples. The rate is
+            changed by its ratio to the length of the input.
+        quality: float, default 50.0. From 0 to 100: 0 is a filter of 3 lobes, 50 of 16, 100 of
+            64 lobes on each side.
+        antialias: bool, default False. Whether to remove frequencies that a lower sampling rate
+            cannot represent. They are mirrored otherwise, as by DALI, which has no such
+            argument.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Layout and channels of the input.
+    """
+
+    def __init__(
+        self,
+        *,
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+        in_rate: float | DataNode | None = None,
+        out_rate: float | DataNode | None = None,
+        scale: float | DataNode | None = None,
+        out_length: int | DataNode | None = None,
+        quality: float | None = 50.0,
+        antialias: bool | None = False,
         device: str | None = "cpu",
         name: str | None = None,
         preserve: bool | None = False,

@@ -135,8 +135,8 @@ std::optional<std::pair<uint64_t, uint64_t>> reduce(double in, double out) {
   return std::pair{a / divisor, b / divisor};
 }
 
-// Outputs that resample_channels() makes at once, and inputs that they may span.
-constexpr int64_t kBlock = 1024;
+// Outputs that resample_channels() makes at once, and samples that they may span.
+constexpr int64_t kBlock = 2048;
 constexpr int64_t kSpan = 8192;
 
 }  // namespace
@@ -166,7 +166,8 @@ SignalResampler::SignalResampler(const SignalRates& rates) {
   if (ratio && ratio->second <= kMostPhases &&
       static_cast<int64_t>(ratio->second) * taps_ <= kMostWeights) {
     steps_ = {.advance = ratio->first, .phases = static_cast<uint32_t>(ratio->second)};
-    most_outputs_ = static_cast<int64_t>(0x1p62 / static_cast<double>(std::max(ratio->first, ratio->second)));
+    most_outputs_ =
+        static_cast<int64_t>(0x1p62 / static_cast<double>(std::max(ratio->first, ratio->second)));
     weights_ = make_phases(filter, steps_.phases);
     return;
   }
@@ -183,12 +184,13 @@ void SignalResampler::resample(const float* in, int64_t in_begin, int64_t in_cou
                                int64_t channels, int64_t begin, int64_t count, float* out) const {
   TORCHDALI_ASSERT(begin >= 0 && count >= 0 && begin <= most_outputs_ - count, "outputs ", begin,
                    " and ", count, " following ones are not among the first ", most_outputs_);
-  if (is_copy()) {
-    const int64_t from = std::clamp(begin, in_begin, in_begin + in_count);
-    const int64_t to = std::clamp(begin + count, from, in_begin + in_count);
+  if (is_copy(steps_)) {
+    const int64_t end = begin + count, from = std::clamp(in_begin, begin, end),
+                  to = std::clamp(in_begin + in_count, from, end);
     std::fill(out, out + (from - begin) * channels, 0.0f);
-    std::copy(in + (from - in_begin) * channels, in + (to - in_begin) * channels,
-              out + (from - begin) * channels);
+    if (to > from)
+      std::copy_n(in + (from - in_begin) * channels, (to - from) * channels,
+                  out + (from - begin) * channels);
     std::fill(out + (to - begin) * channels, out + count * channels, 0.0f);
     return;
   }
@@ -206,16 +208,18 @@ void SignalResampler::resample(const float* in, int64_t in_begin, int64_t in_cou
   resample_channels(run, channels);
 }
 
+int64_t SignalResampler::outputs_within(int64_t samples) const {
+  const double step = steps_.phases > 0 ? static_cast<double>(steps_.advance) / steps_.phases
+                                        : static_cast<double>(steps_.advance) +
+                                              0x1p-64 * static_cast<double>(steps_.fraction);
+  return std::max<int64_t>(1, static_cast<int64_t>(std::min(samples / step, 0x1p32)));
+}
+
 // Copies blocks of each channel to where they are contiguous.
 void SignalResampler::resample_channels(const SignalRun& all, int64_t channels) const {
-  const double step =
-      steps_.phases > 0
-          ? static_cast<double>(steps_.advance) / steps_.phases
-          : static_cast<double>(steps_.advance) + 0x1p-64 * static_cast<double>(steps_.fraction);
-  const int64_t block = std::clamp<int64_t>(
-      static_cast<int64_t>(std::min(static_cast<double>(kSpan) / step, 0x1p32)), 1, kBlock);
+  const int64_t block = std::min(outputs_within(kSpan), kBlock);
   thread_local std::vector<float> samples;
-  samples.resize(std::max(samples.size(), static_cast<size_t>(kSpan + 2 + taps_)));
+  samples.resize(std::max(samples.size(), static_cast<size_t>(kSpan + 1 + taps_)));
   float results[kBlock];
   for (int64_t done = 0; done < all.count; done += block) {
     SignalRun run = all;

@@ -31,16 +31,15 @@ class SignalResampler {
   static std::shared_ptr<const SignalResampler> find(const SignalRates& rates);
   explicit SignalResampler(const SignalRates& rates);
 
-  // Whether outputs are equal to inputs.
-  bool is_copy() const { return steps_.phases == 1 && steps_.advance == 1; }
   // The number of outputs whose positions can be computed: resample() takes no others.
   int64_t most_outputs() const { return most_outputs_; }
   // The inputs that output `i` depends on: [first_input(i), first_input(i) + taps()).
-  int64_t first_input(int64_t i) const {
-    return signal_position(steps_, i).sample - before_;
-  }
+  int64_t first_input(int64_t i) const { return signal_position(steps_, i).sample - before_; }
   // A multiple of kSignalLanes.
   int taps() const { return taps_; }
+
+  // At least 1: so many outputs in a row have positions that are at most `samples` apart.
+  int64_t outputs_within(int64_t samples) const;
 
   // Writes outputs [begin, begin + count) of each channel to `out`: [count, channels]. `in` holds
   // samples [in_begin, in_begin + in_count) of the signal: [in_count, channels]. All others are 0.
