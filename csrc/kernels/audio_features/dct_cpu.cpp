@@ -17,21 +17,25 @@ namespace TORCHDALI_ISA_NAMESPACE {
 template <int kCount>
 inline void dot_rows(float* __restrict out, const float* __restrict in,
                      const float* __restrict weights, int64_t size) {
-  Lanes sums[kCount] = {};
-  for (int64_t n = 0; n < size; ++n) {
-    Lanes x;
-    load(x, in + n * kFrameLanes);
-    for (int k = 0; k < kCount; ++k) sums[k] += x * weights[k * size + n];
+  for (int lane = 0; lane < kFrameLanes; lane += kPart) {
+    Part sums[kCount] = {};
+    for (int64_t n = 0; n < size; ++n) {
+      const Part x = load_part(in + n * kFrameLanes + lane);
+#pragma GCC unroll 16
+      for (int k = 0; k < kCount; ++k) sums[k] += x * weights[k * size + n];
+    }
+    for (int k = 0; k < kCount; ++k) store_part(out + k * kFrameLanes + lane, sums[k]);
   }
-  for (int k = 0; k < kCount; ++k) store(out + k * kFrameLanes, sums[k]);
 }
 
 void apply_dct(float* __restrict out, const float* __restrict in, const DctMatrix& dct) {
-  constexpr int kBlock = TORCHDALI_ISA_LEVEL == 2 ? 8 : TORCHDALI_ISA_LEVEL == 1 ? 4 : 2;
+  constexpr int kBlock = 8;
   const float* weights = dct.values.data();
   int64_t k = 0;
   for (; k + kBlock <= dct.coefficients; k += kBlock)
     dot_rows<kBlock>(out + k * kFrameLanes, in, weights + k * dct.size, dct.size);
+  for (; k + 4 <= dct.coefficients; k += 4)
+    dot_rows<4>(out + k * kFrameLanes, in, weights + k * dct.size, dct.size);
   for (; k < dct.coefficients; ++k)
     dot_rows<1>(out + k * kFrameLanes, in, weights + k * dct.size, dct.size);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -37,11 +38,14 @@ constexpr float inverse_of_reference(float reference) {
 [[gnu::always_inline]] constexpr float decibels_of(float x, const DecibelScale& scale) {
   float ratio = x * scale.inverse_reference;
   ratio = ratio > scale.least_ratio ? ratio : scale.least_ratio;  // NaN too
-  // The logarithm is one of normal numbers.
-  const bool tiny = ratio < std::numeric_limits<float>::min();
-  const float normal = ratio * (tiny ? 0x1p24f : 1.0f);
-  float log = log_of(normal) - (tiny ? 16.63553233f : 0.0f);  // log(2^24)
-  log = ratio > std::numeric_limits<float>::max() ? ratio : log;
+  // The logarithm is one of normal numbers: smaller ones are multiplied by 2^24. By masks, because
+  // GCC makes a branch of a comparison here.
+  constexpr int32_t kLeastNormal = 0x00800000, kOne = 0x3f800000, k24 = 24 << 23;
+  const int32_t tiny = (std::bit_cast<int32_t>(ratio) - kLeastNormal) >> 31;  // -1 or 0
+  const float normal = ratio * std::bit_cast<float>(kOne + (tiny & k24));
+  using Limits = std::numeric_limits<float>;
+  const float rest = ratio > Limits::max() ? Limits::infinity() : 0.0f;
+  const float log = log_of(normal) + static_cast<float>(tiny) * 16.63553233f + rest;  // log(2^24)
   return scale.factor * log;
 }
 

@@ -14,22 +14,25 @@ namespace torchdali::kernels {
 namespace TORCHDALI_ISA_NAMESPACE {
 
 // Each frequency is read once, for the filter that rises there and the one that falls.
-void apply_mel(float* __restrict out, const float* __restrict in, const MelBank& bank) {
+inline void filter_part(float* __restrict out, const float* __restrict in, const MelBank& bank) {
   const int32_t* start = bank.start.data();
   const float* rising = bank.rising.data();
   const float* falling = bank.falling.data();
-  Lanes fall = {};
+  Part fall = {};
   for (int f = 0; f <= bank.filters; ++f) {
-    Lanes rise = {};
+    Part rise = {};
     for (int32_t b = start[f]; b < start[f + 1]; ++b) {
-      Lanes x;
-      load(x, in + int64_t{b} * kFrameLanes);
+      const Part x = load_part(in + int64_t{b} * kFrameLanes);
       rise += x * rising[b];
       fall += x * falling[b];
     }
-    if (f > 0) store(out + int64_t{f - 1} * kFrameLanes, fall);
+    if (f > 0) store_part(out + int64_t{f - 1} * kFrameLanes, fall);
     fall = rise;
   }
+}
+
+void apply_mel(float* __restrict out, const float* __restrict in, const MelBank& bank) {
+  for (int lane = 0; lane < kFrameLanes; lane += kPart) filter_part(out + lane, in + lane, bank);
 }
 
 }  // namespace TORCHDALI_ISA_NAMESPACE

@@ -44,18 +44,22 @@ struct MovingPower {
 
 constexpr double square_of(float x) { return static_cast<double>(x) * static_cast<double>(x); }
 
-// The sum of the squares of `count` samples, in an order that suits vectors. load(i) is sample i.
-template <class Load>
-constexpr double sum_of_squares(int64_t count, Load&& load) {
-  constexpr int kLanes = 16;
-  double lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    for (int j = 0; j < kLanes; ++j) lanes[j] += square_of(load(i + j));
-  for (; i < count; ++i) lanes[0] += square_of(load(i));
-  for (int width = kLanes / 2; width > 0; width /= 2)
+// Squares are added up in so many lanes, for vectors.
+inline constexpr int kSquareLanes = 16;
+constexpr double sum_of_lanes(double (&lanes)[kSquareLanes]) {
+  for (int width = kSquareLanes / 2; width > 0; width /= 2)
     for (int j = 0; j < width; ++j) lanes[j] += lanes[j + width];
   return lanes[0];
+}
+// The sum of the squares of `count` samples. load(i) is sample i.
+template <class Load>
+constexpr double sum_of_squares(int64_t count, Load&& load) {
+  double lanes[kSquareLanes] = {};
+  int64_t i = 0;
+  for (; i + kSquareLanes <= count; i += kSquareLanes)
+    for (int j = 0; j < kSquareLanes; ++j) lanes[j] += square_of(load(i + j));
+  for (; i < count; ++i) lanes[0] += square_of(load(i));
+  return sum_of_lanes(lanes);
 }
 
 // suffix(i, sum) for the sum from sample i to the end of block `b`, from the last sample to the

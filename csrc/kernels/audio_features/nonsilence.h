@@ -23,6 +23,9 @@ constexpr NonsilentRegion region_of(int64_t first, int64_t last, int64_t window)
   return {begin, last - begin + 1};
 }
 
+// The sum of squares of each block.
+void block_sums(double* sums, const float* signal, const MovingPower& power);
+
 // Number of doubles in `work`.
 int64_t nonsilence_work(const MovingPower& power);
 NonsilentRegion find_nonsilent(const float* signal, const MovingPower& power,

@@ -55,6 +55,7 @@ CASES += [
     )
     for dtype in INTEGERS.values()
 ]
+CASES[9] = CASES[9].replace(no_parity="DALI reads a second sample, which does not exist")
 CASES += [
     OpCase("preemphasis_filter", "t", (0,), {}, FLOAT, no_parity="DALI crashes"),
     OpCase("preemphasis_filter", make=lambda i: torch.tensor(float(i)), args={}).replace(

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// nonsilence.h, once per instruction set. Only blocks that can matter are looked at closely: the
-// sums of blocks bound those of windows.
+// nonsilence.h. Only blocks that can matter are looked at closely: the sums of blocks bound those
+// of windows.
 #include "kernels/audio_features/nonsilence.h"
 
-#define TORCHDALI_ISA_FILE "kernels/audio_features/nonsilence_cpu.cpp"
-#include "kernels/foreach_isa.h"
+#include <algorithm>
 
 namespace torchdali::kernels {
-namespace TORCHDALI_ISA_NAMESPACE {
+namespace {
 
 class Windows {
  public:
@@ -25,15 +24,19 @@ class Windows {
     return !(power_.bound(b, sums_) * kRounding < sum);
   }
   template <class Visit>
-  void visit(int64_t b, Visit&& visit) const {
+  void visit(int64_t b, Visit&& visit) {
     const auto load = [this](int64_t i) { return signal_[i]; };
-    const int64_t first = power_.first_block_for(b), begin = power_.begin_of(first);
+    const int64_t first = power_.first_block_for(b);
     if (!power_.is_short())
-      for (int64_t k = first; k <= std::min(first + 1, b); ++k)
-        visit_suffixes(power_, k, load, [&](int64_t i, double sum) { suffixes_[i - begin] = sum; });
-    visit_windows(power_, b, sums_, load, [&](int64_t i) { return suffixes_[i - begin]; }, visit);
+      for (int64_t k = first; k <= std::min(first + 1, b); ++k) find_suffixes(k);
+    const double* const of_first = suffixes_of(first) - power_.begin_of(first);
+    const double* const of_second = suffixes_of(first + 1) - power_.begin_of(first + 1);
+    const int64_t second = power_.begin_of(first + 1);
+    visit_windows(
+        power_, b, sums_, load, [&](int64_t i) { return i < second ? of_first[i] : of_second[i]; },
+        visit);
   }
-  double greatest() const {
+  double greatest() {
     int64_t best = 0;
     double bound = 0, most = 0;
     for (int64_t b = 0; b < power_.blocks(); ++b) {
@@ -52,15 +55,29 @@ class Windows {
   }
 
  private:
+  double* suffixes_of(int64_t block) { return suffixes_ + block % 2 * power_.block; }
+  void find_suffixes(int64_t block) {
+    if (found_[block % 2] == block) return;
+    found_[block % 2] = block;
+    double* const suffixes = suffixes_of(block) - power_.begin_of(block);
+    visit_suffixes(
+        power_, block, [this](int64_t i) { return signal_[i]; },
+        [&](int64_t i, double sum) { suffixes[i] = sum; });
+  }
   const float* signal_;
   const MovingPower& power_;
   double* sums_;
-  double* suffixes_;  // of two blocks
+  double* suffixes_;             // of two blocks
+  int64_t found_[2] = {-1, -1};  // which ones
 };
+
+}  // namespace
+
+int64_t nonsilence_work(const MovingPower& power) { return power.blocks() + 2 * power.block; }
 
 NonsilentRegion find_nonsilent(const float* signal, const MovingPower& power,
                                const SilenceLevel& level, double* work) {
-  const Windows windows(signal, power, work);
+  Windows windows(signal, power, work);
   const double reference = level.reference > 0 ? level.reference * static_cast<double>(power.window)
                                                : windows.greatest();
   const double least = reference * level.ratio;
@@ -81,12 +98,4 @@ NonsilentRegion find_nonsilent(const float* signal, const MovingPower& power,
   return region_of(first, last, power.window);
 }
 
-}  // namespace TORCHDALI_ISA_NAMESPACE
-#if TORCHDALI_ISA_LAST
-int64_t nonsilence_work(const MovingPower& power) { return power.blocks() + 2 * power.block; }
-NonsilentRegion find_nonsilent(const float* signal, const MovingPower& power,
-                               const SilenceLevel& level, double* work) {
-  return TORCHDALI_ISA_PICK(find_nonsilent)(signal, power, level, work);
-}
-#endif
 }  // namespace torchdali::kernels
