@@ -88,7 +88,8 @@ def setup_text(document: dict[str, Any]) -> str:
 def _images(document: dict[str, Any]) -> str:
     """Describes the JPEG files, if any benchmark used them."""
     settings = document["settings"]
-    if all(r["benchmark"].startswith("benchmarks.audio") for r in document["results"]):
+    known = ("benchmarks.audio", "benchmarks.ops.operators")
+    if all(r["benchmark"].startswith(known) for r in document["results"]):
         return ""
     return (
         f"{settings['files']} JPEG files, "
