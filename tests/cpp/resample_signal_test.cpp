@@ -240,6 +240,9 @@ void extreme_rates() {
   EXPECT(refused([] { check_resampling_quality(std::nan("")); }, "between 0 and 100"));
   EXPECT(resampled_length(441, 44100, 16000) == 160 && resampled_length(442, 44100, 16000) == 161);
   EXPECT(resampled_length(0, 1, 2) == 0 && resampled_length(5, 1, 0) == 0);
+  SignalInMemory source(in);
+  EXPECT(resample_signal(source, 1, 0, 0, 50)->length() == 0);
+  EXPECT(refused([&] { resample_signal(source, 0x1p53, 1, int64_t{1} << 50, 50); }, "at most 512"));
   const SignalResampler last({0x1p53, 1});
   float x = 1;
   last.resample(in.data(), 0, 10, 1, last.most_outputs() - 1, 1, &x);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kLanes = kSignalLanes;
 
-// A vector of this instruction set, at any address. kVectors of them are the lanes of a sum.
+// Vectors of this instruction set: kVectors of them are the lanes of a sum.
 #if TORCHDALI_ISA_LEVEL == 2
 constexpr int kWidth = 16;
 #elif TORCHDALI_ISA_LEVEL == 1
@@ -23,10 +23,14 @@ constexpr int kWidth = 8;
 constexpr int kWidth = 4;
 #endif
 constexpr int kVectors = kLanes / kWidth;
-typedef float Vector __attribute__((vector_size(4 * kWidth), aligned(4), may_alias));
+typedef float Vector __attribute__((vector_size(4 * kWidth)));
 typedef float Four __attribute__((vector_size(16)));
 
-inline Vector load(const float* from) { return *reinterpret_cast<const Vector*>(from); }
+inline Vector load(const float* from) {
+  // Of memory only: variables of a type with less alignment may be misplaced by GCC 12.
+  typedef float Anywhere __attribute__((vector_size(4 * kWidth), aligned(4), may_alias));
+  return *reinterpret_cast<const Anywhere*>(from);
+}
 
 // The weights of one output.
 struct PhaseWeights {

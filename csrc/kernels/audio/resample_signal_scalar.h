@@ -6,8 +6,6 @@
 
 #include <cstdint>
 
-#include "kernels/gpu/kernel.h"
-
 namespace torchdali::kernels {
 
 inline constexpr int kSignalLanes = 16;
@@ -23,16 +21,14 @@ struct SignalSteps {
 };
 
 // Whether outputs are equal to inputs.
-TORCHDALI_HOST_DEVICE inline bool is_copy(const SignalSteps& steps) {
-  return steps.phases == 1 && steps.advance == 1;
-}
+constexpr bool is_copy(const SignalSteps& steps) { return steps.phases == 1 && steps.advance == 1; }
 
 struct SignalPosition {
   int64_t sample = 0;    // rounded down
   uint64_t between = 0;  // the phase, or the rest in units of 2^-64
 };
 
-TORCHDALI_HOST_DEVICE inline uint64_t multiply_high(uint64_t a, uint64_t b) {
+constexpr uint64_t multiply_high(uint64_t a, uint64_t b) {
 #ifdef __CUDA_ARCH__
   return __umul64hi(a, b);
 #else
@@ -43,7 +39,7 @@ TORCHDALI_HOST_DEVICE inline uint64_t multiply_high(uint64_t a, uint64_t b) {
 #endif
 }
 
-TORCHDALI_HOST_DEVICE inline SignalPosition signal_position(const SignalSteps& steps, int64_t i) {
+constexpr SignalPosition signal_position(const SignalSteps& steps, int64_t i) {
   const auto n = static_cast<uint64_t>(i);
   if (steps.phases > 0) {
     const uint64_t at = n * steps.advance;
@@ -53,7 +49,7 @@ TORCHDALI_HOST_DEVICE inline SignalPosition signal_position(const SignalSteps& s
   return {static_cast<int64_t>(whole), n * steps.fraction};
 }
 
-TORCHDALI_HOST_DEVICE inline void next_position(const SignalSteps& steps, SignalPosition& p) {
+constexpr void next_position(const SignalSteps& steps, SignalPosition& p) {
   if (steps.phases > 0) {
     p.between += steps.advance % steps.phases;
     p.sample += static_cast<int64_t>(steps.advance / steps.phases);
@@ -70,7 +66,7 @@ struct SignalNode {
   int node;
   float part;
 };
-TORCHDALI_HOST_DEVICE inline SignalNode signal_node(uint64_t between) {
+constexpr SignalNode signal_node(uint64_t between) {
   static_assert(kSignalNodes == 32);
   return {static_cast<int>(between >> 59), static_cast<float>(between << 5 >> 40) * 0x1p-24f};
 }
@@ -79,18 +75,16 @@ TORCHDALI_HOST_DEVICE inline SignalNode signal_node(uint64_t between) {
 struct SignalScale {
   float in = 1, shift = 0, out = 1;
 };
-TORCHDALI_HOST_DEVICE inline float scaled_sample(const SignalScale& scale, float x) {
+constexpr float scaled_sample(const SignalScale& scale, float x) {
   return scale.shift == 0 ? x : x * scale.in + scale.shift;
 }
 
-// Adds the parts of a sum.
-TORCHDALI_HOST_DEVICE inline float add_lanes(float* sum) {
-  TORCHDALI_UNROLL
-  for (int width = kSignalLanes / 2; width > 0; width /= 2) {
-    TORCHDALI_UNROLL
-    for (int l = 0; l < width; ++l) sum[l] += sum[l + width];
-  }
-  return sum[0];
+// Adds the parts of a sum. A recursion, so that the GPU keeps them in registers.
+template <int kWidth = kSignalLanes / 2>
+constexpr float add_lanes(float* sum) {
+  for (int l = 0; l < kWidth; ++l) sum[l] += sum[l + kWidth];
+  if constexpr (kWidth > 1) return add_lanes<kWidth / 2>(sum);
+  else return sum[0];
 }
 
 }  // namespace torchdali::kernels

@@ -2,7 +2,9 @@
 // fn.audio_resample: changes the sampling rate of a signal.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/argument.h"
@@ -53,11 +55,7 @@ kernels::SignalScale scale_between(DType in, DType out) {
   return {.in = static_cast<float>(2 / from), .shift = -1.0f, .out = static_cast<float>(to)};
 }
 
-// What is done to one sample.
-struct ResamplePlan {
-  int64_t length = 0;                                         // of the output
-  std::shared_ptr<const kernels::SignalResampler> resampler;  // null if that is 0
-};
+using Resampler = std::shared_ptr<const kernels::SignalResampler>;
 
 class AudioResampleArgs {
  public:
@@ -76,8 +74,7 @@ class AudioResampleArgs {
     TORCHDALI_CHECK(ways > 0, "no argument says how to change the sampling rate",
                     to_fix("give `in_rate` and `out_rate`, or `scale`, or `out_length`"));
     TORCHDALI_CHECK(ways == 1,
-                    "`in_rate` and `out_rate`, `scale`, and `out_length` exclude each "
-                    "other",
+                    "`in_rate` with `out_rate`, `scale` and `out_length` exclude each other",
                     to_fix("leave all but one of them out"));
     check_resampling_quality(quality_);
     if (spec.has("dtype")) {
@@ -108,20 +105,9 @@ class AudioResampleArgs {
                       "`scale` must not be negative or infinite, got ", out);
     return {in, out, resampled_length(length, in, out)};
   }
-  ResamplePlan plan(const Rates& rates) const {
-    if (rates.length == 0) return {};
-    ResamplePlan plan{
-        rates.length,
-        kernels::SignalResampler::find(
-            {.in = rates.in, .out = rates.out, .quality = quality_, .antialias = antialias_})};
-    TORCHDALI_CHECK(rates.length <= plan.resampler->most_outputs(), "cannot compute ", rates.length,
-                    " samples at a rate of ", rates.out, " to ", rates.in, ", at most ",
-                    plan.resampler->most_outputs());
-    return plan;
-  }
 
   // Checks the input and makes the output.
-  ResamplePlan operator()(SampleContext& ctx) const {
+  Resampler operator()(SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
     TORCHDALI_CHECK_KIND(kLayout, in.shape.ndim() == 1 || in.shape.ndim() == 2, "input `data` has ",
                          in.shape.ndim(), " dimensions, ", in.shape,
@@ -132,7 +118,7 @@ class AudioResampleArgs {
     Shape shape = in.shape;
     shape[0] = rates.length;
     ctx.output(0, output_type(in.dtype), shape, in.layout);
-    return plan(rates);
+    return find_resampler(rates.in, rates.out, rates.length, quality_, antialias_);
   }
 
   float quality() const { return quality_; }
@@ -151,7 +137,7 @@ class AudioResample final : public Operator, public FiltersSignal {
   explicit AudioResample(const OpSpec& spec) : args_(spec) {}
 
   void run(SampleContext& ctx) const override {
-    const ResamplePlan plan = args_(ctx);
+    const Resampler resampler = args_(ctx);
     const SampleView& in = ctx.input(0);
     const SampleView& out = ctx.output_view(0);
     if (out.volume() == 0) return;
@@ -161,7 +147,7 @@ class AudioResample final : public Operator, public FiltersSignal {
     const bool direct = out.dtype == DType::kFloat;
     float* to =
         direct ? out.as<float>() : ctx.scratch<float>(static_cast<size_t>(out.volume())).data();
-    plan.resampler->resample(from, 0, in.shape[0], channels, 0, plan.length, to);
+    resampler->resample(from, 0, in.shape[0], channels, 0, out.shape[0], to);
     if (scale.out != 1)
       for (int64_t i = 0; i < out.volume(); ++i) to[i] *= scale.out;
     if (!direct) kernels::converter(out.dtype, DType::kFloat)(out.data, to, out.volume());
@@ -192,7 +178,7 @@ class AudioResample final : public Operator, public FiltersSignal {
 struct ResampleSteps final : gpu::TaskBatch {
   gpu::Tasks<gpu::ResampleSignalKernel> resample{*this};
   // Keeps addresses from being used again, for Blob::keep_once().
-  std::vector<std::shared_ptr<const kernels::SignalResampler>> used;
+  std::vector<Resampler> used;
 };
 
 class AudioResampleGpu final : public gpu::StepsOperator<ResampleSteps> {
@@ -200,12 +186,12 @@ class AudioResampleGpu final : public gpu::StepsOperator<ResampleSteps> {
   explicit AudioResampleGpu(const OpSpec& spec) : args_(spec) {}
 
   void run(SampleContext& ctx) const override {
-    const ResamplePlan plan = args_(ctx);
+    const Resampler resampler = args_(ctx);
     const SampleView& in = ctx.input(0);
     const SampleView& out = ctx.output_view(0);
     if (out.volume() == 0) return;
     ResampleSteps& steps = this->steps(ctx);
-    steps.used.push_back(plan.resampler);
+    steps.used.push_back(resampler);
     gpu::ResampleSignalTask task;
     task.in = in.data;
     task.out = out.data;
@@ -214,10 +200,10 @@ class AudioResampleGpu final : public gpu::StepsOperator<ResampleSteps> {
     task.out_dtype = out.dtype;
     task.length = in.shape[0];
     task.channels = in.shape.ndim() == 2 ? in.shape[1] : 1;
-    task.steps = plan.resampler->steps();
-    task.weights = steps.blob.keep_once(plan.resampler->weights());
-    task.before = plan.resampler->before();
-    task.taps = plan.resampler->taps();
+    task.steps = resampler->steps();
+    task.weights = steps.blob.keep_once(resampler->weights());
+    task.before = resampler->before();
+    task.taps = resampler->taps();
     task.scale = scale_between(in.dtype, out.dtype);
     steps.resample.add(ctx, task);
   }

@@ -85,13 +85,22 @@ void check_resampling_quality(double quality) {
                   quality);
 }
 
+std::shared_ptr<const kernels::SignalResampler> find_resampler(double in_rate, double out_rate,
+                                                               int64_t out_length, double quality,
+                                                               bool antialias) {
+  if (out_length == 0) in_rate = out_rate = 1;  // any will do; the rate may be 0
+  auto resampler = kernels::SignalResampler::find(
+      {.in = in_rate, .out = out_rate, .quality = quality, .antialias = antialias});
+  TORCHDALI_CHECK(out_length <= resampler->most_outputs(), "cannot compute ", out_length,
+                  " samples at a rate of ", out_rate, " from a rate of ", in_rate, ", at most ",
+                  resampler->most_outputs());
+  return resampler;
+}
+
 std::unique_ptr<SignalReader> resample_signal(SignalReader& in, double in_rate, double out_rate,
                                               int64_t out_length, double quality, bool antialias) {
   return std::make_unique<ResamplingReader>(
-      in,
-      kernels::SignalResampler::find(
-          {.in = in_rate, .out = out_rate, .quality = quality, .antialias = antialias}),
-      out_length);
+      in, find_resampler(in_rate, out_rate, out_length, quality, antialias), out_length);
 }
 
 }  // namespace torchdali
