@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // BucketOrder: sorts windows of an epoch by length.
-#include "ops/readers/bucket_order.h"
+#include "ops/readers/buckets/bucket_order.h"
 
 #include <algorithm>
 #include <bit>
