@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // EpochOrder against a reader that counts one sample at a time, against DALI's order of samples,
 // and its permutations against chance.
-// sources: csrc/ops/readers/bucket_order.cpp csrc/ops/readers/epoch_order.cpp
+// sources: csrc/ops/readers/buckets/bucket_order.cpp csrc/ops/readers/epoch_order.cpp
 // sanitizers: address
 #include "ops/readers/epoch_order.h"
 

@@ -15,7 +15,7 @@ class DecodeAudio final : public Operator, public MakesSignal {
         duration_(spec, "duration") {}
 
   void run(SampleContext& ctx) const override {
-    const double rate = decoding_.decode(ctx, 0, file_of(ctx), part_of(ctx));
+    const double rate = decoding_.decode(ctx, 0, file_of(ctx), part_of(ctx)).result;
     *ctx.output(1, DType::kFloat, {}).as<float>() = static_cast<float>(rate);
   }
   std::unique_ptr<SignalReader> open_signal(SampleContext& ctx) const override {

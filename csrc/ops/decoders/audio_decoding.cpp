@@ -24,20 +24,24 @@ struct Clip {
   bool is_resampled() const { return in_rate != out_rate; }
 };
 
-// Seconds as frames, rounded; at most `most`. Raises kValue below 0.
-int64_t to_frames(double seconds, int64_t rate, int64_t most, const char* name) {
+// Seconds as frames, at most `most`. Raises kValue below 0.
+int64_t to_frames(double seconds, int64_t rate, int64_t most, bool rounds, const char* name) {
   TORCHDALI_CHECK(seconds >= 0, "`", name, "` is ", seconds, " s, expected 0 or more");
-  const double frames = std::round(seconds * static_cast<double>(rate));
+  const double exact = seconds * static_cast<double>(rate);
+  const double frames = rounds ? std::round(exact) : std::floor(exact);
   return frames < static_cast<double>(most) ? static_cast<int64_t>(frames) : most;
 }
 
 Clip open_clip(std::span<const uint8_t> file, const AudioPart& part) {
   Clip clip{.reader = io::open_audio(file)};
   const io::AudioInfo& info = clip.reader->info();
-  const int64_t begin = to_frames(part.start, info.rate, info.frames + 1, "start");
-  TORCHDALI_CHECK(begin <= info.frames, "`start` is ", part.start, " s, but the file ends at ",
+  const char* start = part.from_manifest ? "offset" : "start";
+  const bool rounds = !part.from_manifest;
+  const int64_t begin = to_frames(part.start, info.rate, info.frames + 1, rounds, start);
+  TORCHDALI_CHECK(begin <= info.frames, "`", start, "` is ", part.start,
+                  " s, but the file ends at ",
                   static_cast<double>(info.frames) / static_cast<double>(info.rate), " s");
-  clip.frames = to_frames(part.duration, info.rate, info.frames - begin, "duration");
+  clip.frames = to_frames(part.duration, info.rate, info.frames - begin, rounds, "duration");
   if (begin > 0 && clip.frames > 0) clip.reader->seek(begin);
   TORCHDALI_CHECK(part.sample_rate >= 0 && std::isfinite(part.sample_rate), "`sample_rate` is ",
                   part.sample_rate, ", expected a finite number, 0 or more");
@@ -146,10 +150,10 @@ AudioDecoding::AudioDecoding(const OpSpec& spec)
   check_resampling_quality(quality_);
 }
 
-double AudioDecoding::decode(SampleContext& ctx, int output, std::span<const uint8_t> file,
-                             const AudioPart& part) const {
+AudioRates AudioDecoding::decode(SampleContext& ctx, int output, std::span<const uint8_t> file,
+                                 const AudioPart& part) const {
   Clip clip = open_clip(file, part);
-  const double rate = clip.out_rate;
+  const AudioRates rates{.file = clip.in_rate, .result = clip.out_rate};
   const int64_t frames = clip.frames;
   const int channels = clip.channels();
   Shape shape = {clip.out_frames};
@@ -167,7 +171,7 @@ double AudioDecoding::decode(SampleContext& ctx, int output, std::span<const uin
       resample_clip(ctx, clip, quality_, out);
     }
   });
-  return rate;
+  return rates;
 }
 
 std::unique_ptr<SignalReader> AudioDecoding::open_signal(std::span<const uint8_t> file,

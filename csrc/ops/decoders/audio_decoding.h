@@ -20,15 +20,23 @@ void audio_decoding_args(SchemaBuilder& schema);
 struct AudioPart {
   double start = 0, duration = std::numeric_limits<double>::infinity();  // in seconds
   double sample_rate = 0;
+  // As in DALI's reader of manifests: the fraction of a frame is cut off instead of rounded, and
+  // `start` is called "offset".
+  bool from_manifest = false;
+};
+
+// Sample rates of a file and of what was made of it.
+struct AudioRates {
+  double file, result;
 };
 
 class AudioDecoding {
  public:
   explicit AudioDecoding(const OpSpec& spec);
-  // Makes output `output` of the part: [frames, channels], or [frames] with `downmix`. Returns its
-  // sample rate. Raises errors as io::open_audio().
-  double decode(SampleContext& ctx, int output, std::span<const uint8_t> file,
-                const AudioPart& part) const;
+  // Makes output `output` of the part: [frames, channels], or [frames] with `downmix`. Raises
+  // errors as io::open_audio().
+  AudioRates decode(SampleContext& ctx, int output, std::span<const uint8_t> file,
+                    const AudioPart& part) const;
   // The same as a signal that is decoded as it is read; null unless it is float32, of shape
   // [frames]. `file` outlives it.
   std::unique_ptr<SignalReader> open_signal(std::span<const uint8_t> file,

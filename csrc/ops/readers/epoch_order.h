@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "ops/readers/bucket_order.h"
+#include "ops/readers/buckets/bucket_order.h"
 
 namespace torchdali {
 

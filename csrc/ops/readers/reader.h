@@ -13,8 +13,8 @@
 #include "core/source.h"
 #include "io/storage/open_files.h"
 #include "io/storage/read_ahead.h"
+#include "ops/readers/buckets/reader_buckets.h"
 #include "ops/readers/epoch_order.h"
-#include "ops/readers/reader_buckets.h"
 
 namespace torchdali {
 

@@ -15,6 +15,7 @@ from helpers.record_files import write_tfrecord
 from torchdali import fn, pipeline_def, tfrecord
 from torchdali.errors import ArgumentError, FileError
 
+OPERATORS = ["readers.file", "readers.tfrecord", "readers.webdataset"]
 COUNT, BATCH = 211, 4
 # Like those of clips of speech.
 LENGTHS = (np.random.default_rng(5).lognormal(5, 0.7, COUNT)).astype(int) + 1

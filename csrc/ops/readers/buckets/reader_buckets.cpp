@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReaderBuckets: arguments, plans and facts of batches of like length.
-#include "ops/readers/reader_buckets.h"
+#include "ops/readers/buckets/reader_buckets.h"
 
 #include <utility>
 

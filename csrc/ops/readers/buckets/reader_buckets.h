@@ -10,7 +10,7 @@
 #include "core/epoch_plan.h"
 #include "core/schema.h"
 #include "core/source.h"
-#include "ops/readers/bucket_order.h"
+#include "ops/readers/buckets/bucket_order.h"
 
 namespace torchdali {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // BucketOrder: sorts windows of an epoch by length.
-#include "ops/readers/bucket_order.h"
+#include "ops/readers/buckets/bucket_order.h"
 
 #include <algorithm>
 #include <bit>
@@ -74,7 +74,7 @@ void BucketOrder::sort(Window& window, int64_t first, int64_t batches,
                        const std::function<int64_t(int64_t)>& index_of) const {
   const auto count = static_cast<size_t>(batches * window.epoch.batch);
   std::vector<uint32_t> unsorted(count);
-  // The bits of floats that are not negative are ordered as the floats are. The place behind them
+  // The bits of floats that are not negative are ordered as the floats are. The place after them
   // makes the order stable.
   std::vector<uint64_t> keys(count);
   for (size_t i = 0; i < count; ++i) {
