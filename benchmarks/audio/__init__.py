@@ -43,6 +43,6 @@ def measure(options: argparse.Namespace, rounds: int, seconds: float) -> list[di
             throughput,
             rounds=rounds,
             seconds=min(seconds, 1.0),
-            warm_up=4,
+            warm_up=3,
         )
     return results
