@@ -159,7 +159,7 @@ def test_the_example_of_numba_rotates_upright_images(tmp_path):
 def test_the_example_of_audio_learns_spoken_digits(tmp_path):
     script = ROOT / "examples" / "classify_digits.py"
     text = run(script, "--at-least", 95, cwd=tmp_path)
-    assert "1200 recordings to train on, 300 held out" in text
+    assert "900 recordings to train on, 300 held out" in text
     from PIL import Image
 
     # Noise, formants and masks; padding and masks are the mean.
