@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 from benchmarks.ops import operators
@@ -43,6 +44,7 @@ PARTS = (
     "workers",
     "scale",
     "scheduler",
+    "audio",
 )
 
 
@@ -50,6 +52,14 @@ def parse(description: str | None) -> argparse.Namespace:
     """Returns the options of the command line; `data` is an absolute path."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--data", required=True, help="folder with JPEG files, at any depth")
+    real = Path(os.environ.get("TORCHDALI_DATA", ""), "audio")
+    parser.add_argument(
+        "--audio",
+        type=Path,
+        default=real if real.is_absolute() and real.is_dir() else None,
+        help="folder with the folders wav, flac and ogg; default: audio in $TORCHDALI_DATA. "
+        "Without it, only clips that are made are measured",
+    )
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument(
         "--peers",
@@ -57,6 +67,7 @@ def parse(description: str | None) -> argparse.Namespace:
         default=[
             *("torchdali", "dali", "dataloader", "spdl", "webdataset", "huggingface"),
             *("opencv", "pillow", "torchvision", "kornia", "torch", "numpy", "numba"),
+            *("torchaudio", "librosa", "kaldi", "soundfile", "soxr"),
         ],
     )
     parser.add_argument(
@@ -79,4 +90,5 @@ def parse(description: str | None) -> argparse.Namespace:
     )
     options = parser.parse_args()
     options.data = str(Path(options.data).resolve())
+    options.audio = options.audio and str(options.audio.resolve())
     return options

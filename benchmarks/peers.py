@@ -28,6 +28,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+# Peers that `make peers` installs, besides those with torchvision.
+RIVALS = ("spdl", "kornia", "torchaudio", "librosa", "kaldi", "soundfile", "soxr")
 
 
 class PeerError(RuntimeError):
@@ -38,7 +40,7 @@ def python_of(peer: str) -> str:
     """Returns the peer's interpreter; peers with conflicting requirements have a venv each."""
     if peer.startswith("dali"):
         variable, command = "TORCHDALI_DALI_PYTHON", "make dali"
-    elif "torchvision" in peer or peer in ("spdl", "kornia"):
+    elif "torchvision" in peer or peer in RIVALS:
         variable, command = "TORCHDALI_PEERS_PYTHON", "make peers"
     else:
         return sys.executable
@@ -175,12 +177,17 @@ def versions(peer: str) -> dict[str, str]:
         "torchvision": ["torch", "torchvision"],
         "spdl": ["spdl"],
         "kornia": ["torch", "kornia"],
+        "torchaudio": ["torch", "torchaudio", "soundfile"],
+        "librosa": ["librosa", "soundfile"],
+        "kaldi": ["kaldi-native-fbank", "soundfile"],
+        "soundfile": ["soundfile"],
+        "soxr": ["soxr"],
         "webdataset": ["webdataset", "torch", "PIL"],
         "huggingface": ["datasets", "torch", "PIL"],
     }
     for name in names.get(peer.split("-")[0], ["torch", "torchvision", "PIL", "numpy"]):
         with contextlib.suppress(ImportError):
-            module = importlib.import_module(name)
+            module = importlib.import_module(name.replace("-", "_"))
             found[name] = getattr(module, "__version__", None) or importlib.metadata.version(name)
     return found
 

@@ -13,7 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks import harness, memory, microseconds, scheduler, tables
+from benchmarks import audio, harness, memory, microseconds, scheduler, tables
 from benchmarks.ops import (
     building,
     expressions,
@@ -358,6 +358,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         )
         peers = [p for p in scale.MEMORY if p.startswith(tuple(options.peers))]
         results += scale.measure_memory(peers, axes, min(rounds, 3))
+    if "audio" in options.parts:
+        results += audio.measure(options, rounds, seconds)
     if "scheduler" in options.parts:
         results += scheduler.measure(rounds=min(rounds, 3), seconds=min(seconds, 1.0))
     return harness.document(settings, results)

@@ -30,7 +30,7 @@ _PLUGINS = "for plugin libraries of operators, which torchdali has not"
 _DYNAMIC = "experimental.dynamic"
 _OPERATOR = "torchdali has no such operator"
 _OPERATORS = (
-    *("audio_resample", "bbox_rotate", "debayer", "mel_filter_bank", "mfcc", "nonsilent_region"),
+    *("bbox_rotate", "debayer", "mel_filter_bank", "mfcc", "nonsilent_region"),
     *("optical_flow", "power_spectrum", "preemphasis_filter", "spectrogram", "tensor_resize"),
     *("to_decibels", "readers.NemoAsr", "readers.Video", "readers.VideoResize"),
 )

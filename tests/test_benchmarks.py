@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import compare, harness, report, scheduler, tables
+from benchmarks import audio, compare, harness, report, scheduler, tables
+from benchmarks.audio import clips, decoding, log_mel, resampling
 from benchmarks.ops import overhead
 from benchmarks.peers import cpu_seconds
 
@@ -160,6 +162,45 @@ def test_the_benchmark_of_the_scheduler_compiles_and_runs():
     results = scheduler.measure(rounds=1, seconds=0.001)
     assert [result.get("absent") for result in results] == [None] * len(results)
     assert results[0]["metrics"].keys() == {"wake_ns", "claim_ns"}
+
+
+AUDIO = {
+    log_mel: {"clips": "made", "threads": 1},
+    decoding: {"work": "WAV, 5 s of 60 s at 16 kHz", "threads": 1},
+    resampling: {"rates": "44.1 → 16 kHz", "threads": 1},
+}
+
+
+@pytest.mark.parametrize("module", AUDIO, ids=lambda m: m.__name__.rpartition(".")[2])
+def test_a_round_of_audio_counts_seconds_of_audio(module):
+    axes = {**AUDIO[module], "seed": 1, "data": None}
+    (measured,) = harness.measure(
+        module.__name__,
+        ["torchdali"],
+        axes,
+        audio.throughput,
+        rounds=1,
+        seconds=0.01,
+        warm_up=1,
+    )
+    assert measured["metrics"]["audio_s_per_cpu_s"]["median"] > 1, measured
+    absent = {**measured, "peer": "dali", "absent": "not installed"}
+    text = tables.tables(document(measured, absent))
+    assert "seconds of audio per CPU-second" in text
+    assert "absent |" in text
+    assert "JPEG files" not in text
+
+
+def test_the_duration_of_clips_is_known():
+    (stereo,) = clips.made(1, 0.25, 8000, channels=2)
+    assert clips.durations([stereo]) == [250]
+    real = os.environ.get("TORCHDALI_DATA")
+    if real is None:
+        pytest.skip("TORCHDALI_DATA is not set")
+    encoded = [clips.find(f"{real}/audio", kind) for kind in ("wav", "flac", "ogg")]
+    lasting = [clips.durations([Path(p).read_bytes() for p in paths]) for paths in encoded]
+    assert lasting[0] == lasting[1] == lasting[2]
+    assert lasting[0][0] == 6130
 
 
 def test_a_result_can_be_stored_as_json():

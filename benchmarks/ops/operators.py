@@ -2,18 +2,19 @@
 """One operator on a batch in memory, on one thread.
 
 Axes: ``operator``, a name of CASES; ``threads``. The batch holds 64 images of 640 x 480 x 3 bytes
-unless the case names other inputs. OpenCV and NumPy process one image after the other and allocate
-their results.
+unless the case names other inputs, clips of 10 s for operators of audio. OpenCV and NumPy process
+one image after the other and allocate their results.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from benchmarks.ops.audio_operators import AUDIO_CASES, AUDIO_INPUTS
+from benchmarks.ops.case import Case
 from benchmarks.peers import api
 
 PEERS = ["torchdali", "dali", "opencv", "numpy"]
@@ -57,23 +58,8 @@ INPUTS: Mapping[str, tuple[Callable[[np.random.Generator], np.ndarray], str]] = 
     "map_x": (lambda _: np.tile(np.arange(WIDTH, dtype=np.float32)[::-1], (HEIGHT, 1)), "HW"),
     "map_y": (lambda _: np.tile(np.arange(HEIGHT, dtype=np.float32)[:, None], (1, WIDTH)), "HW"),
     "clip": (lambda random: np.stack([_image(random)[::4, ::4] for _ in range(16)]), "FHWC"),
+    **AUDIO_INPUTS,
 }
-
-
-@dataclass(frozen=True)
-class Case:
-    """One use of an operator.
-
-    Args:
-        define: (module with DALI's API, inputs) -> output or outputs.
-        inputs: names of INPUTS.
-        opencv, numpy: the equivalent on the arrays of one sample; None if there is none.
-    """
-
-    define: Callable[..., Any]
-    inputs: tuple[str, ...] = ("image",)
-    opencv: Callable[..., Any] | None = None
-    numpy: Callable[..., Any] | None = None
 
 
 def _cv() -> Any:
@@ -346,6 +332,7 @@ CASES: dict[str, Case] = {
     "segmentation.random_mask_pixel": Case(
         lambda d, x: d.fn.segmentation.random_mask_pixel(x, foreground=1), ("mask",)
     ),
+    **AUDIO_CASES,
 }
 
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.tables import accuracy, functional, operators, pipelines, reading, scaling, starting
+from benchmarks.tables import (
+    accuracy,
+    audio,
+    functional,
+    operators,
+    pipelines,
+    reading,
+    scaling,
+    starting,
+)
 from benchmarks.tables.cells import TITLES, of
 
 __all__ = ["SECTIONS", "setup_text", "tables"]
@@ -46,6 +55,9 @@ SECTIONS = {
     "workers": ("workers", pipelines.workers_table),
     "scale": ("scale", scaling.scale_table),
     "scheduler": ("scheduler", scaling.scheduler_table),
+    "log_mel": ("log_mel", audio.log_mel_table),
+    "audio_decoding": ("decoding", audio.decoding_table),
+    "resampling": ("resampling", audio.resampling_table),
     "accuracy": ("accuracy", accuracy.accuracy_table),
 }
 
@@ -66,12 +78,24 @@ def setup_text(document: dict[str, Any]) -> str:
     )
     text = (
         f"{document['created'][:10]}, {machine['cpu']} ({sets}), {machine['cores']} cores, torch "
-        f"{versions.get('torch', '?')}. {settings['files']} JPEG files, "
-        f"{settings['file_bytes'] / settings['files'] / 1000:.0f} kB on average; batches of "
-        f"{settings['batch']}. Each figure is the median of {settings['rounds']} interleaved "
-        f"rounds of at most {settings['seconds']:g} s, ± half of their range."
+        f"{versions.get('torch', '?')}. {_images(document)}Each figure is the median of "
+        f"{settings['rounds']} interleaved rounds of at most {settings['seconds']:g} s, ± half of "
+        "their range."
     )
     return text + "".join(f"\nNot measured: {reason}." for reason in absent)
+
+
+def _images(document: dict[str, Any]) -> str:
+    """Describes the JPEG files, if any benchmark used them."""
+    settings = document["settings"]
+    known = ("benchmarks.audio", "benchmarks.ops.operators")
+    if all(r["benchmark"].startswith(known) for r in document["results"]):
+        return ""
+    return (
+        f"{settings['files']} JPEG files, "
+        f"{settings['file_bytes'] / settings['files'] / 1000:.0f} kB on average; batches of "
+        f"{settings['batch']}. "
+    )
 
 
 def tables(document: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ TITLES = {
     "torchdali-index": "torchdali, `jpeg_index`",
     "torchdali-remote": "torchdali, from the server",
     "torchdali-cached": "torchdali, later epochs with a cache",
+    "torchdali-antialias": "torchdali, `antialias=True`",
     "dali": "DALI",
     "dali-plain": "DALI",
     "dali-fused": "DALI, `decoders.image_random_crop`",
@@ -32,6 +33,7 @@ TITLES = {
     "numpy": "NumPy",
     "opencv": "OpenCV",
     "numba": "Numba without a pipeline, one thread",
+    "kaldi": "kaldi-native-fbank",
 }
 # The torchdali variant that each peer is compared with: the one with the same definition.
 REFERENCES = {"dali-plain": "torchdali-plain", "dali-fused": "torchdali-fused"}
@@ -56,6 +58,10 @@ def title(result: dict[str, Any]) -> str:
         return f"{name}, torchvision {versions.get('torchvision', '')}".rstrip()
     if result["peer"] == "dataloader":
         return f"{name}, Pillow"
+    # Packages without a name of their own in TITLES.
+    package = "kaldi-native-fbank" if result["peer"] == "kaldi" else result["peer"]
+    if package in ("torchaudio", "librosa", "kaldi-native-fbank", "soundfile", "soxr"):
+        return f"{name} {versions.get(package, '').partition('+')[0]}".rstrip()
     if "spdl" in versions:
         return f"{name} {versions['spdl']}"
     return name

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 namespace torchdali {
 
@@ -18,6 +19,11 @@ struct EpochPlan {
   bool shuffle = false;
   bool repeat = false;  // after the last sample, start over; otherwise repeat the last sample
   uint64_t seed = 0;    // of the shuffling
+  // Batches of like length: what a length is, and how many batches are sorted together. "" and 0:
+  // as the reader says.
+  std::string bucket_by = {};
+  int64_t bucket_window = 0;
+  int64_t bucket_batch = 1;  // samples of a batch of all shards, where the epoch began
 
   // The position of sample `k` of this shard in the order of all shards. May exceed `size`.
   int64_t position(int64_t k) const { return first + k * num_shards + shard; }

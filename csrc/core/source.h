@@ -22,6 +22,7 @@ struct ReaderMeta {
   bool pad_last_batch = false;
   bool stick_to_shard = false;
   bool shuffles = false;
+  bool buckets = false;  // its batches are of like length
 };
 
 // The state of a source in a checkpoint: named numbers, so that it can be read, compared with

@@ -63,10 +63,12 @@ void queue_kernels(const Device& device, std::span<const KernelLaunch> launches,
   const Storage uploaded = device.upload(parts);
   const auto* tasks = static_cast<const std::byte*>(uploaded.data());
   const std::byte* uploaded_blob = tasks + uploaded.size_bytes() - blob.size();
-  for (const auto& [kernel, list, max_size] : launches) {
+  for (const auto& [kernel, list, max_size, shared_bytes] : launches) {
     if (list.empty()) continue;
-    const auto count = static_cast<int>(list.size() / kernel.task_bytes);
-    const int error = device.find(kernel)(tasks, count, max_size, uploaded_blob, device.stream());
+    const LaunchSize size{.tasks = static_cast<int>(list.size() / kernel.task_bytes),
+                          .max_size = max_size,
+                          .shared_bytes = shared_bytes};
+    const int error = device.find(kernel)(tasks, size, uploaded_blob, device.stream());
     TORCHDALI_CHECK_KIND(kRuntime, error == 0, kernel.name,
                          " failed on the GPU: ", device.library_.error_text(error));
     tasks += Device::aligned(list.size());

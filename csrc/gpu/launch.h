@@ -15,7 +15,8 @@ class Device;
 struct KernelLaunch {
   KernelId kernel;
   std::span<const std::byte> tasks;
-  int64_t max_size = 0;  // the largest `size` of a task
+  int64_t max_size = 0;      // the largest `size` of a task
+  int64_t shared_bytes = 0;  // the most that a task needs
 };
 
 // Uploads the tasks of all launches, and `blob`, and queues the kernels in their order. Launches

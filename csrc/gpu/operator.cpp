@@ -47,7 +47,8 @@ void TaskBatch::launch(const BatchContext& ctx) {
   std::vector<KernelLaunch> launches;
   launches.reserve(lists_.size());
   for (TaskList* list : lists_)
-    launches.push_back({list->kernel_, list->resolve(ctx, workspace), list->max_size_});
+    launches.push_back(
+        {list->kernel_, list->resolve(ctx, workspace), list->max_size_, list->shared_bytes_});
   queue_kernels(ctx.device(), launches, blob.bytes());
 }
 

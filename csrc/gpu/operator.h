@@ -116,7 +116,7 @@ class TaskList {
 
  protected:
   const KernelId kernel_;
-  int64_t max_size_ = 0;
+  int64_t max_size_ = 0, shared_bytes_ = 0;
 };
 
 // The tasks of one launch of K. A task whose `size` is 0 is dropped.
@@ -142,6 +142,7 @@ class Tasks final : public TaskList {
     tasks_.push_back(task);
     places_.push_back({sample, output});
     max_size_ = std::max(max_size_, task.size);
+    shared_bytes_ = std::max(shared_bytes_, shared_bytes<K>(task));
   }
   // Returns the tasks without placeholders. A task that has pointers besides `in` and `out` names
   // those that may be in the workspace by a member for_each_address(fn).

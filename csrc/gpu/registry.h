@@ -7,14 +7,19 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/gpu/kernel.h"
+#include "kernels/gpu/block.h"
 
 namespace torchdali::gpu {
 
-// Queues a kernel on `stream` for `count` tasks, whose largest `size` is `max_size`. `tasks` and
-// `blob` are device memory. Returns 0 or an error number.
-using LaunchFn = int (*)(const void* tasks, int count, int64_t max_size, const void* blob,
-                         void* stream);
+// The tasks of a launch: how many, the largest `size` of one, and the most shared memory.
+struct LaunchSize {
+  int tasks = 0;
+  int64_t max_size = 0;
+  int64_t shared_bytes = 0;
+};
+
+// Queues a kernel on `stream`. `tasks` and `blob` are device memory. Returns 0 or an error number.
+using LaunchFn = int (*)(const void* tasks, const LaunchSize& size, const void* blob, void* stream);
 
 struct KernelId {
   const char* name;

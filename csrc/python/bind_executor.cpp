@@ -49,7 +49,8 @@ void bind_one_thread(nb::module_& m) {
 
 void set_epoch_plan(PyExecutor& executor, int64_t epoch, int64_t size, int64_t first, int64_t shard,
                     int64_t num_shards, int64_t count, int batch_size, bool shuffle, bool repeat,
-                    uint64_t seed) {
+                    uint64_t seed, std::string bucket_by, int64_t bucket_window,
+                    int64_t bucket_batch) {
   executor.set_epoch_plan({.epoch = epoch,
                            .size = size,
                            .first = first,
@@ -59,7 +60,10 @@ void set_epoch_plan(PyExecutor& executor, int64_t epoch, int64_t size, int64_t f
                            .batch_size = batch_size,
                            .shuffle = shuffle,
                            .repeat = repeat,
-                           .seed = seed});
+                           .seed = seed,
+                           .bucket_by = std::move(bucket_by),
+                           .bucket_window = bucket_window,
+                           .bucket_batch = bucket_batch});
 }
 
 }  // namespace
@@ -113,7 +117,8 @@ void bind_executor(nb::module_& m) {
       .def("reset", &PyExecutor::reset)
       .def("set_epoch_plan", &set_epoch_plan, nb::kw_only(), nb::arg("epoch"), nb::arg("size"),
            nb::arg("first"), nb::arg("shard"), nb::arg("num_shards"), nb::arg("count"),
-           nb::arg("batch_size"), nb::arg("shuffle"), nb::arg("repeat"), nb::arg("seed"))
+           nb::arg("batch_size"), nb::arg("shuffle"), nb::arg("repeat"), nb::arg("seed"),
+           nb::arg("bucket_by") = "", nb::arg("bucket_window") = 0, nb::arg("bucket_batch") = 1)
       .def("release_unused_memory", &PyExecutor::release_unused_memory)
       .def("cancel", &PyExecutor::cancel)
       .def("close", &PyExecutor::close)

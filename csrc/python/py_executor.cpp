@@ -320,6 +320,16 @@ void PyExecutor::set_epoch_plan(const EpochPlan& plan) {
   const nb::gil_scoped_release release;
   const GeneratorsTurn::Pause pause;
   e.set_epoch_plan(plan);
+  int readers = 0;
+  bool buckets = false;
+  for (const int n : e.plan().sources)
+    if (const auto meta = e.reader_meta(e.plan().graph.nodes[n].name)) {
+      ++readers;
+      buckets = buckets || meta->buckets;
+    }
+  TORCHDALI_CHECK(!buckets || readers == 1, "`bucket_by` with ", readers,
+                  " readers: each would be in the order of its own lengths",
+                  to_fix("read with one reader, or without `bucket_by`"));
 }
 
 void PyExecutor::cancel() {

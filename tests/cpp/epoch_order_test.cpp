@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // EpochOrder against a reader that counts one sample at a time, against DALI's order of samples,
 // and its permutations against chance.
-// sources: csrc/ops/readers/epoch_order.cpp
+// sources: csrc/ops/readers/buckets/bucket_order.cpp csrc/ops/readers/epoch_order.cpp
 // sanitizers: address
 #include "ops/readers/epoch_order.h"
 
@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <set>
 #include <string>
@@ -20,6 +21,7 @@
 
 namespace {
 
+using torchdali::BucketOrder;
 using torchdali::EpochOrder;
 using torchdali::EpochOrderOptions;
 using torchdali::permute_index;
@@ -37,7 +39,19 @@ using torchdali::Shuffle;
 std::string describe(const EpochOrderOptions& o) {
   return torchdali::str_cat("size ", o.size, " shard ", o.shard_id, "/", o.num_shards, " batch ",
                             o.batch_size, " stick ", o.stick_to_shard, " pad ", o.pad_last_batch,
-                            " shuffle ", static_cast<int>(o.shuffle));
+                            " shuffle ", static_cast<int>(o.shuffle), " window ",
+                            o.buckets ? o.buckets->window() : 0);
+}
+
+// Lengths with ties, in no order.
+float length_of(int64_t index) { return static_cast<float>(index * 7 % 11 / 2); }
+
+std::shared_ptr<const BucketOrder> buckets(int64_t size, int64_t window) {
+  if (window == 0) return nullptr;
+  std::vector<float> lengths;
+  for (int64_t i = 0; i < size; ++i) lengths.push_back(length_of(i));
+  return std::make_shared<const BucketOrder>(
+      std::make_shared<const std::vector<float>>(std::move(lengths)), window);
 }
 
 // The law, told as a loop over epochs. Calls fn(options, order, epoch, shard, first position,
@@ -70,7 +84,9 @@ void for_all_options(Fn&& fn) {
             for (bool pad : {false, true})
               for (Shuffle shuffle : {Shuffle::kNone, Shuffle::kShard, Shuffle::kWholeEpoch}) {
                 if (shards > size || (stick && shuffle == Shuffle::kWholeEpoch)) continue;
-                fn(EpochOrderOptions{size, id, shards, batch, stick, pad, shuffle, 42});
+                for (int window : {0, 1, 3})
+                  fn(EpochOrderOptions{size, id, shards, batch, stick, pad, shuffle, 42,
+                                       buckets(size, window)});
               }
 }
 
@@ -91,12 +107,57 @@ void test_epochs_hold_their_shard_once() {
               CHECK(item.index == last, describe(o), " padding must repeat the last sample");
             } else {
               CHECK(seen.insert(item.index).second, describe(o), " twice: ", item.index);
-              if (o.shuffle == Shuffle::kNone)
+              if (o.shuffle == Shuffle::kNone && !o.buckets)
                 CHECK(item.index == begin + k, describe(o), " index ", item.index);
             }
             last = item.index;
           }
           CHECK(static_cast<int64_t>(seen.size()) == count, describe(o));
+        });
+  });
+}
+
+// Batch by batch: of a stream with buckets, each batch has consecutive samples of a sorted window,
+// and batches with samples of two epochs, and the last ones, have the samples of the same stream
+// without buckets.
+void test_buckets_sort_windows_of_batches() {
+  for_all_options([](const EpochOrderOptions& o) {
+    if (!o.buckets) return;
+    EpochOrderOptions plain = o;
+    plain.buckets = nullptr;
+    const EpochOrder unsorted(plain);
+    for_each_epoch(
+        o, 3 * o.num_shards, [&](const EpochOrder& order, int, int shard, int64_t first, int64_t) {
+          const int64_t count = order.shard_size(shard), batch = o.batch_size;
+          const int64_t head = std::min(count, (batch - first % batch) % batch);
+          const int64_t whole = (count - head) / batch;
+          const int64_t windows = (whole + o.buckets->window() - 1) / o.buckets->window();
+          for (int64_t k = 0; k < count; ++k)
+            if (k < head || k >= head + whole * batch)
+              CHECK(order.at(first + k).index == unsorted.at(first + k).index, describe(o));
+          for (int64_t w = 0; w < windows; ++w) {
+            const int64_t begin = first + head + whole * w / windows * batch;
+            const int64_t end = first + head + whole * (w + 1) / windows * batch;
+            std::vector<int64_t> expected;
+            for (int64_t p = begin; p < end; ++p) expected.push_back(unsorted.at(p).index);
+            std::stable_sort(expected.begin(), expected.end(),
+                             [](int64_t a, int64_t b) { return length_of(a) < length_of(b); });
+            const auto cut = [&](auto&& index_at) {
+              std::vector<std::vector<int64_t>> batches;
+              for (int64_t p = begin; p < end; ++p) {
+                if ((p - begin) % batch == 0) batches.emplace_back();
+                batches.back().push_back(index_at(p));
+              }
+              return batches;
+            };
+            auto want = cut([&](int64_t p) { return expected[static_cast<size_t>(p - begin)]; });
+            auto got = cut([&](int64_t p) { return order.at(p).index; });
+            if (o.shuffle != Shuffle::kNone) {
+              std::sort(want.begin(), want.end());
+              std::sort(got.begin(), got.end());
+            }
+            CHECK(got == want, describe(o), " window ", w);
+          }
         });
   });
 }
@@ -289,6 +350,7 @@ void test_wrong_options_are_refused() {
 
 int main() {
   test_epochs_hold_their_shard_once();
+  test_buckets_sort_windows_of_batches();
   test_places_say_what_positions_say();
   test_ranks_cover_the_data_set_in_each_epoch();
   test_random_shuffle_cuts_dali_s_shards();

@@ -58,6 +58,7 @@ def test_the_changelog_has_an_unreleased_section():
         "remote_files.md",
         "other_loops.md",
         "from_torchvision.md",
+        "audio.md",
     ],
 )
 def test_the_code_of_a_page_runs(name, tmp_path):

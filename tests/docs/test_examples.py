@@ -156,6 +156,23 @@ def test_the_example_of_numba_rotates_upright_images(tmp_path):
     assert "6 images" in text
 
 
+def test_the_example_of_audio_learns_spoken_digits(tmp_path):
+    script = ROOT / "examples" / "classify_digits.py"
+    text = run(script, "--at-least", 95, cwd=tmp_path)
+    assert "900 recordings to train on, 300 held out" in text
+    from PIL import Image
+
+    # Noise, formants and masks; padding and masks are the mean.
+    sheet = np.asarray(Image.open(tmp_path / "out" / "spectrograms.png"))
+    values, counts = np.unique(sheet.reshape(-1, 3), axis=0, return_counts=True)
+    assert len(values) > 200
+    assert 0.05 < counts.max() / counts.sum() < 0.8
+    done = programs.run(script, "--data", tmp_path, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "train.json is missing" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_the_example_of_the_readme_runs(tmp_path):
     code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[1]
     assert len([line for line in code.splitlines() if line.strip()]) <= 16

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from torchdali._common import sample
+from torchdali._common import sample, sndfile
 from torchdali._storage import options
 
 __all__ = ["_C", "build_info"]
@@ -59,5 +59,6 @@ except ImportError as error:
         "--force-reinstall --no-deps torchdali`"
     ) from error
 
+_C.set_sndfile_path(sndfile.find_library())
 sample.set_engine(_C.current_sample)
 options.connect_engine(_C.set_storage, _C.begin_storage_in_child)

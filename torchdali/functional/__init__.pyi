@@ -26,6 +26,7 @@ from torchdali.functional import transforms as transforms
 
 __all__ = [
     "Batch",
+    "add_noise",
     "affine",
     "augment",
     "batch_permutation",
@@ -49,6 +50,7 @@ __all__ = [
     "decode",
     "decoders",
     "deferred",
+    "dither",
     "dump_image",
     "element_extract",
     "equalize",
@@ -59,6 +61,7 @@ __all__ = [
     "flip",
     "full",
     "full_like",
+    "gain",
     "gaussian_blur",
     "get_default_layout",
     "get_num_threads",
@@ -84,6 +87,7 @@ __all__ = [
     "per_frame",
     "permute_batch",
     "perspective",
+    "power_spectrum",
     "random",
     "random_bbox_crop",
     "random_crop_generator",
@@ -104,11 +108,14 @@ __all__ = [
     "set_num_threads",
     "shapes",
     "slice",
+    "spec_augment",
+    "spectrogram",
     "sphere",
     "squeeze",
     "stack",
     "subscript_dim_check",
     "tensor_subscript",
+    "time_stretch",
     "transforms",
     "transpose",
     "warp_affine",
@@ -117,6 +124,63 @@ __all__ = [
     "zeros_like",
 ]
 
+@overload
+def add_noise(
+    audio: Sample,
+    noise: Any,
+    /,
+    *,
+    snr: float | Values | None = 10.0,
+    random_start: bool | None = True,
+    layout: str | None = None,
+    batched: bool | None = False,
+    seed: int | None = None,
+    generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Adds noise from a second input, scaled so that the energy of the signal over that of the
+    noise is `snr`, as torchaudio.functional.add_noise does. Longer noise is cut to the length
+    of the signal, shorter noise is repeated. Where either is silent, no noise is added.
+    fn.noise.gaussian adds white noise.
+
+    Args:
+        audio: Sample or batch. Signals; float32. Layouts: t, tc.
+        noise: Sample or batch. Noise of the same number of channels and any length; float32.
+            Layouts: t, tc.
+        snr: float or one value for each sample (tensor, Batch), default 10.0. The ratio in
+            decibels, of the energies of the mixed parts over all channels.
+        random_start: bool, default True. The part of the noise begins at a random position;
+            otherwise, at the first.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        seed: int, optional. Of the random values: those that the first batch of a pipeline with
+            this seed has. By default drawn from `generator`.
+        generator: torch.Generator, optional. That the seed is drawn from; by default the one
+            that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: Shape and layout of `audio`. A view if no noise is added.
+    """
+
+@overload
+def add_noise(
+    audio: Samples,
+    noise: Any,
+    /,
+    *,
+    snr: float | Values | None = 10.0,
+    random_start: bool | None = True,
+    layout: str | None = None,
+    batched: bool | None = False,
+    seed: int | None = None,
+    generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
 @overload
 def affine(
     data: Sample,
@@ -1288,6 +1352,55 @@ def crop_mirror_normalize(
     output_dtype: Any = None,
 ) -> Batch: ...
 @overload
+def dither(
+    audio: Sample,
+    /,
+    *,
+    amount: float | Values | None = 1e-05,
+    layout: str | None = None,
+    batched: bool | None = False,
+    seed: int | None = None,
+    generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Adds a little Gaussian noise to a signal, so that the logarithm of its spectrum is finite in
+    silence. The values are those of fn.noise.gaussian(audio, stddev=amount).
+
+    Args:
+        audio: Sample or batch. Signals of any shape, layout and element type.
+        amount: float or one value for each sample (tensor, Batch), default 1e-05. Standard
+            deviation of the noise. The default, of NeMo, is for signals in [-1, 1]; Kaldi adds
+            1.0 to those in the range of int16.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        seed: int, optional. Of the random values: those that the first batch of a pipeline with
+            this seed has. By default drawn from `generator`.
+        generator: torch.Generator, optional. That the seed is drawn from; by default the one
+            that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: Shape, layout and element type of the input; integers are rounded and
+            saturate.
+    """
+
+@overload
+def dither(
+    audio: Samples,
+    /,
+    *,
+    amount: float | Values | None = 1e-05,
+    layout: str | None = None,
+    batched: bool | None = False,
+    seed: int | None = None,
+    generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
+@overload
 def dump_image(
     data: Sample,
     /,
@@ -1702,6 +1815,57 @@ def full_like(
     fill_value: Any,
     /,
     *,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
+@overload
+def gain(
+    audio: Sample,
+    /,
+    *,
+    db: float | Values | None = 0.0,
+    factor: float | Values | None = 1.0,
+    normalize: str | os.PathLike[str] | None = "none",
+    clip: bool | None = False,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Multiplies a signal by `factor` and by 10^(db / 20), after an optional normalization, and
+    clips it if asked to.
+
+    Args:
+        audio: Sample or batch. Signals of any shape and layout; float32.
+        db: float or one value for each sample (tensor, Batch), default 0.0. The gain in
+            decibels: 20 makes all values 10 times as large.
+        factor: float or one value for each sample (tensor, Batch), default 1.0. The gain as a
+            factor. Both gains are applied.
+        normalize: str, default "none". Before the gain, the sample is scaled so that its
+            largest absolute value ("peak") or its root mean square ("rms") is 1, over all
+            channels. Silence stays as it is.
+        clip: bool, default False. Clips the result to [-1, 1].
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: Shape, element type and layout of the input.
+    """
+
+@overload
+def gain(
+    audio: Samples,
+    /,
+    *,
+    db: float | Values | None = 0.0,
+    factor: float | Values | None = 1.0,
+    normalize: str | os.PathLike[str] | None = "none",
+    clip: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
     device: str | os.PathLike[str] | None = None,
@@ -2818,6 +2982,48 @@ def perspective(
     layout: str | None = None,
     batched: bool | None = False,
     device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
+@overload
+def power_spectrum(
+    data: Sample,
+    /,
+    *,
+    nfft: int | None = None,
+    power: int | None = 2,
+    axis: int | None = -1,
+    layout: str | None = None,
+    batched: bool | None = False,
+) -> torch.Tensor:
+    """Computes magnitudes or powers of the frequencies of signals along an axis.
+
+    Args:
+        data: Sample or batch. Signals along one axis, of any other shape; float.
+        nfft: int, optional. The length of the transform: shorter signals are padded with zeros,
+            longer ones cut off. By default the extent of the axis. Any length is possible;
+            those without prime factors above 7 are fastest.
+        power: int, default 2. 1 for magnitudes, 2 for powers.
+        axis: int, default -1. The axis that is transformed; negative numbers count from the
+            last.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+
+    Returns:
+        Sample or batch: float: the extent of the axis is nfft / 2 + 1.
+    """
+
+@overload
+def power_spectrum(
+    data: Samples,
+    /,
+    *,
+    nfft: int | None = None,
+    power: int | None = 2,
+    axis: int | None = -1,
+    layout: str | None = None,
+    batched: bool | None = False,
 ) -> Batch: ...
 @overload
 def random_bbox_crop(
@@ -3965,6 +4171,136 @@ def slice(
     output_dtype: Any = None,
 ) -> Batch: ...
 @overload
+def spec_augment(
+    spectrogram: Sample,
+    /,
+    *,
+    freq_masks: int | Values | None = 2,
+    freq_width: int | Values | None = 27,
+    time_masks: int | Values | None = 2,
+    time_width: int | Values | None = 100,
+    time_ratio: float | Values | None = 1.0,
+    value: float | Values | None = 0.0,
+    fill_mean: bool | None = False,
+    layout: str | None = None,
+    batched: bool | None = False,
+    seed: int | None = None,
+    generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Masks random ranges of frequencies and of frames, as SpecAugment does (Park et al., 2019):
+    each mask has a width that is uniform from 0 to its limit, both included, and a uniform
+    position at which it fits. Masks may overlap. Defaults are those of the policy "LD". The
+    paper's warping along time, which it found to have little effect, is left out.
+
+    Args:
+        spectrogram: Sample or batch. Spectrograms, or features computed from them; float32.
+            Layouts: ft, tf.
+        freq_masks: int or one value for each sample (tensor, Batch), default 2. Number of
+            frequency masks; at most 255.
+        freq_width: int or one value for each sample (tensor, Batch), default 27. Largest width
+            of a frequency mask, in rows: F of the paper.
+        time_masks: int or one value for each sample (tensor, Batch), default 2. Number of time
+            masks; at most 255.
+        time_width: int or one value for each sample (tensor, Batch), default 100. Largest width
+            of a time mask, in frames: T of the paper.
+        time_ratio: float or one value for each sample (tensor, Batch), default 1.0. Largest
+            width of a time mask as a part of the frames, from 0 to 1: p of the paper. The
+            smaller of both limits counts.
+        value: float or one value for each sample (tensor, Batch), default 0.0. Value of masked
+            elements.
+        fill_mean: bool, default False. Masked elements are the mean of the sample, before it is
+            masked.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        seed: int, optional. Of the random values: those that the first batch of a pipeline with
+            this seed has. By default drawn from `generator`.
+        generator: torch.Generator, optional. That the seed is drawn from; by default the one
+            that `torch.manual_seed` sets.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: Shape and layout of the input. A view if nothing is masked.
+    """
+
+@overload
+def spec_augment(
+    spectrogram: Samples,
+    /,
+    *,
+    freq_masks: int | Values | None = 2,
+    freq_width: int | Values | None = 27,
+    time_masks: int | Values | None = 2,
+    time_width: int | Values | None = 100,
+    time_ratio: float | Values | None = 1.0,
+    value: float | Values | None = 0.0,
+    fill_mean: bool | None = False,
+    layout: str | None = None,
+    batched: bool | None = False,
+    seed: int | None = None,
+    generator: torch.Generator | None = None,
+    device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
+@overload
+def spectrogram(
+    data: Sample,
+    /,
+    *,
+    nfft: int | None = None,
+    window_length: int | None = 512,
+    window_step: int | None = 256,
+    window_fn: float | Sequence[float] | NDArray[Any] | None = ...,
+    power: int | None = 2,
+    center_windows: bool | None = True,
+    reflect_padding: bool | None = True,
+    layout: str | None = "ft",
+    batched: bool | None = False,
+) -> torch.Tensor:
+    """Computes magnitudes or powers of the frequencies of short, overlapping frames of a signal.
+    Each frame is multiplied with a window function, and transformed.
+
+    Args:
+        data: Sample or batch. One channel: float, with at most one extent that is not 1.
+        nfft: int, optional. The length of the transform; frames are padded with zeros. By
+            default the length of the window. Any length is possible; those without prime
+            factors above 7 are fastest.
+        window_length: int, default 512. The number of samples of a frame.
+        window_step: int, default 256. The number of samples between the starts of two frames.
+        window_fn: float or list of float, optional. The window function: `window_length`
+            values. By default Hann's: sin(pi * (i + 0.5) / window_length)^2.
+        power: int, default 2. 1 for magnitudes, 2 for powers.
+        center_windows: bool, default True. Whether frame i is around sample i * window_step,
+            and the signal is padded. Otherwise the frame starts there.
+        reflect_padding: bool, default True. Whether the signal is padded with its mirror image,
+            not with zeros.
+        layout: layout str, default "ft". "ft" (frequency, time) or "tf".
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+
+    Returns:
+        Sample or batch: float: nfft / 2 + 1 frequencies of each frame.
+    """
+
+@overload
+def spectrogram(
+    data: Samples,
+    /,
+    *,
+    nfft: int | None = None,
+    window_length: int | None = 512,
+    window_step: int | None = 256,
+    window_fn: float | Sequence[float] | NDArray[Any] | None = ...,
+    power: int | None = 2,
+    center_windows: bool | None = True,
+    reflect_padding: bool | None = True,
+    layout: str | None = "ft",
+    batched: bool | None = False,
+) -> Batch: ...
+@overload
 def sphere(
     input: Sample,
     /,
@@ -4433,6 +4769,58 @@ def tensor_subscript(
     step_15: int | Values | None = None,
     num_subscripts: int | None = None,
     ellipsis: int | None = None,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
+@overload
+def time_stretch(
+    audio: Sample,
+    /,
+    *,
+    rate: float | Values,
+    window_length: int | Values | None = 512,
+    search: int | Values | None = None,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Changes the speed of signals without changing their pitch, by WSOLA (Verhelst and Roelands,
+    1993): overlapping windows of the input are added at a distance that differs from theirs in
+    the input, each from where it is most similar to what it overlaps with.
+    fn.audio_resample(scale=1 / rate) changes both speed and pitch.
+
+    Args:
+        audio: Sample or batch. Signals; float32. Channels are moved together. Layouts: t, tc.
+        rate: float or one value for each sample (tensor, Batch), required. The speed, from 0.1
+            to 10: 2 halves the length.
+        window_length: int or one value for each sample (tensor, Batch), default 512. Length of
+            the windows, of which each overlaps half of the next. The default is 32 ms at 16
+            kHz, and should grow with the sample rate.
+        search: int or one value for each sample (tensor, Batch), optional. How far a window may
+            be from its nominal position. At least half a period of the lowest pitch; by
+            default, a quarter of `window_length`.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: round(length / rate) frames; otherwise the shape and layout of the
+            input.
+    """
+
+@overload
+def time_stretch(
+    audio: Samples,
+    /,
+    *,
+    rate: float | Values,
+    window_length: int | Values | None = 512,
+    search: int | Values | None = None,
     layout: str | None = None,
     batched: bool | None = False,
     device: str | os.PathLike[str] | None = None,

@@ -23,6 +23,7 @@ from torchdali.ops import segmentation as segmentation
 from torchdali.ops import transforms as transforms
 
 __all__ = [
+    "AddNoise",
     "Affine",
     "Augment",
     "BBoxPaste",
@@ -46,6 +47,7 @@ __all__ = [
     "Crop",
     "CropMirrorNormalize",
     "DLTensorPythonFunction",
+    "Dither",
     "DumpImage",
     "ElementExtract",
     "Equalize",
@@ -56,6 +58,7 @@ __all__ = [
     "Flip",
     "Full",
     "FullLike",
+    "Gain",
     "GaussianBlur",
     "GetProperty",
     "GridMask",
@@ -77,6 +80,7 @@ __all__ = [
     "PerFrame",
     "PermuteBatch",
     "Perspective",
+    "PowerSpectrum",
     "PythonFunction",
     "PythonFunctionBase",
     "ROIRandomCrop",
@@ -93,11 +97,14 @@ __all__ = [
     "SequenceRearrange",
     "Shapes",
     "Slice",
+    "SpecAugment",
+    "Spectrogram",
     "Sphere",
     "Squeeze",
     "Stack",
     "SubscriptDimCheck",
     "TensorSubscript",
+    "TimeStretch",
     "TorchPythonFunction",
     "Transpose",
     "WarpAffine",
@@ -114,6 +121,65 @@ __all__ = [
     "segmentation",
     "transforms",
 ]
+
+class AddNoise(_Operator):
+    """Adds noise from a second input, scaled so that the energy of the signal over that of the
+    noise is `snr`, as torchaudio.functional.add_noise does. Longer noise is cut to the length
+    of the signal, shorter noise is repeated. Where either is silent, no noise is added.
+    fn.noise.gaussian adds white noise.
+
+    Args:
+        audio: DataNode. Signals; float32. Layouts: t, tc.
+        noise: DataNode. Noise of the same number of channels and any length; float32. Layouts:
+            t, tc.
+        snr: float or DataNode, default 10.0. The ratio in decibels, of the energies of the
+            mixed parts over all channels.
+        random_start: bool, default True. The part of the noise begins at a random position;
+            otherwise, at the first.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Shape and layout of `audio`. A view if no noise is added.
+    """
+
+    def __init__(
+        self,
+        *,
+        snr: float | DataNode | None = 10.0,
+        random_start: bool | None = True,
+        device: str | None = "cpu",
+        name: str | None = None,
+        seed: int | None = -1,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        audio: DataNode,
+        noise: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        audio: list[DataNode],
+        noise: Any,
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
 
 class Affine(_Operator):
     """Rotates, scales, shears and moves an image, with the results of torchvision's affine(), or
@@ -1400,6 +1466,57 @@ class CropMirrorNormalize(_Operator):
         **kwargs: Any,
     ) -> list[DataNode]: ...
 
+class Dither(_Operator):
+    """Adds a little Gaussian noise to a signal, so that the logarithm of its spectrum is finite in
+    silence. The values are those of fn.noise.gaussian(audio, stddev=amount).
+
+    Args:
+        audio: DataNode. Signals of any shape, layout and element type.
+        amount: float or DataNode, default 1e-05. Standard deviation of the noise. The default,
+            of NeMo, is for signals in [-1, 1]; Kaldi adds 1.0 to those in the range of int16.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Shape, layout and element type of the input; integers are rounded and
+            saturate.
+    """
+
+    def __init__(
+        self,
+        *,
+        amount: float | DataNode | None = 1e-05,
+        device: str | None = "cpu",
+        name: str | None = None,
+        seed: int | None = -1,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        audio: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        audio: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
 class DLTensorPythonFunction(_Operator):
     """Calls a Python function with the samples as DLPack capsules, which the from_dlpack() of any
     array library takes. The function returns capsules or objects with ``__dlpack__``.
@@ -1964,6 +2081,61 @@ class FullLike(_Operator):
         self,
         data_like: list[DataNode],
         fill_value: Any,
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class Gain(_Operator):
+    """Multiplies a signal by `factor` and by 10^(db / 20), after an optional normalization, and
+    clips it if asked to.
+
+    Args:
+        audio: DataNode. Signals of any shape and layout; float32.
+        db: float or DataNode, default 0.0. The gain in decibels: 20 makes all values 10 times
+            as large.
+        factor: float or DataNode, default 1.0. The gain as a factor. Both gains are applied.
+        normalize: str, default "none". Before the gain, the sample is scaled so that its
+            largest absolute value ("peak") or its root mean square ("rms") is 1, over all
+            channels. Silence stays as it is.
+        clip: bool, default False. Clips the result to [-1, 1].
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Shape, element type and layout of the input.
+    """
+
+    def __init__(
+        self,
+        *,
+        db: float | DataNode | None = 0.0,
+        factor: float | DataNode | None = 1.0,
+        normalize: str | os.PathLike[str] | None = "none",
+        clip: bool | None = False,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        audio: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        audio: list[DataNode],
         /,
         **kwargs: Any,
     ) -> list[DataNode]: ...
@@ -3152,6 +3324,58 @@ class Perspective(_Operator):
         fill_value: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
         apply: bool | DataNode | None = True,
         arithmetic: str | os.PathLike[str] | None = "torch",
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class PowerSpectrum(_Operator):
+    """Computes magnitudes or powers of the frequencies of signals along an axis.
+
+    Args:
+        data: DataNode. Signals along one axis, of any other shape; float.
+        nfft: int, optional. The length of the transform: shorter signals are padded with zeros,
+            longer ones cut off. By default the extent of the axis. Any length is possible;
+            those without prime factors above 7 are fastest.
+        power: int, default 2. 1 for magnitudes, 2 for powers.
+        axis: int, default -1. The axis that is transformed; negative numbers count from the
+            last.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: float: the extent of the axis is nfft / 2 + 1.
+    """
+
+    def __init__(
+        self,
+        *,
+        nfft: int | None = None,
+        power: int | None = 2,
+        axis: int | None = -1,
         device: str | None = "cpu",
         name: str | None = None,
         preserve: bool | None = False,
@@ -4376,6 +4600,139 @@ class Slice(_Operator):
         **kwargs: Any,
     ) -> list[DataNode]: ...
 
+class SpecAugment(_Operator):
+    """Masks random ranges of frequencies and of frames, as SpecAugment does (Park et al., 2019):
+    each mask has a width that is uniform from 0 to its limit, both included, and a uniform
+    position at which it fits. Masks may overlap. Defaults are those of the policy "LD". The
+    paper's warping along time, which it found to have little effect, is left out.
+
+    Args:
+        spectrogram: DataNode. Spectrograms, or features computed from them; float32. Layouts:
+            ft, tf.
+        freq_masks: int or DataNode, default 2. Number of frequency masks; at most 255.
+        freq_width: int or DataNode, default 27. Largest width of a frequency mask, in rows: F
+            of the paper.
+        time_masks: int or DataNode, default 2. Number of time masks; at most 255.
+        time_width: int or DataNode, default 100. Largest width of a time mask, in frames: T of
+            the paper.
+        time_ratio: float or DataNode, default 1.0. Largest width of a time mask as a part of
+            the frames, from 0 to 1: p of the paper. The smaller of both limits counts.
+        value: float or DataNode, default 0.0. Value of masked elements.
+        fill_mean: bool, default False. Masked elements are the mean of the sample, before it is
+            masked.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Shape and layout of the input. A view if nothing is masked.
+    """
+
+    def __init__(
+        self,
+        *,
+        freq_masks: int | DataNode | None = 2,
+        freq_width: int | DataNode | None = 27,
+        time_masks: int | DataNode | None = 2,
+        time_width: int | DataNode | None = 100,
+        time_ratio: float | DataNode | None = 1.0,
+        value: float | DataNode | None = 0.0,
+        fill_mean: bool | None = False,
+        device: str | None = "cpu",
+        name: str | None = None,
+        seed: int | None = -1,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        spectrogram: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        spectrogram: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class Spectrogram(_Operator):
+    """Computes magnitudes or powers of the frequencies of short, overlapping frames of a signal.
+    Each frame is multiplied with a window function, and transformed.
+
+    Args:
+        data: DataNode. One channel: float, with at most one extent that is not 1.
+        nfft: int, optional. The length of the transform; frames are padded with zeros. By
+            default the length of the window. Any length is possible; those without prime
+            factors above 7 are fastest.
+        window_length: int, default 512. The number of samples of a frame.
+        window_step: int, default 256. The number of samples between the starts of two frames.
+        window_fn: float or list of float, optional. The window function: `window_length`
+            values. By default Hann's: sin(pi * (i + 0.5) / window_length)^2.
+        power: int, default 2. 1 for magnitudes, 2 for powers.
+        center_windows: bool, default True. Whether frame i is around sample i * window_step,
+            and the signal is padded. Otherwise the frame starts there.
+        reflect_padding: bool, default True. Whether the signal is padded with its mirror image,
+            not with zeros.
+        layout: layout str, default "ft". "ft" (frequency, time) or "tf".
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: float: nfft / 2 + 1 frequencies of each frame.
+    """
+
+    def __init__(
+        self,
+        *,
+        nfft: int | None = None,
+        window_length: int | None = 512,
+        window_step: int | None = 256,
+        window_fn: float | Sequence[float] | NDArray[Any] | None = ...,
+        power: int | None = 2,
+        center_windows: bool | None = True,
+        reflect_padding: bool | None = True,
+        layout: str | None = "ft",
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
 class Sphere(_Operator):
     """Shows images as on a sphere: a pixel at distance r from the center is taken from distance r
     * r / R on the same line, where R is half of the longer side, in whole pixels. An image of
@@ -4768,6 +5125,61 @@ class TensorSubscript(_Operator):
     def __call__(
         self,
         data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class TimeStretch(_Operator):
+    """Changes the speed of signals without changing their pitch, by WSOLA (Verhelst and Roelands,
+    1993): overlapping windows of the input are added at a distance that differs from theirs in
+    the input, each from where it is most similar to what it overlaps with.
+    fn.audio_resample(scale=1 / rate) changes both speed and pitch.
+
+    Args:
+        audio: DataNode. Signals; float32. Channels are moved together. Layouts: t, tc.
+        rate: float or DataNode, required. The speed, from 0.1 to 10: 2 halves the length.
+        window_length: int or DataNode, default 512. Length of the windows, of which each
+            overlaps half of the next. The default is 32 ms at 16 kHz, and should grow with the
+            sample rate.
+        search: int or DataNode, optional. How far a window may be from its nominal position. At
+            least half a period of the lowest pitch; by default, a quarter of `window_length`.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: round(length / rate) frames; otherwise the shape and layout of the input.
+    """
+
+    def __init__(
+        self,
+        *,
+        rate: float | DataNode | None = None,
+        window_length: int | DataNode | None = 512,
+        search: int | DataNode | None = None,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        audio: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        audio: list[DataNode],
         /,
         **kwargs: Any,
     ) -> list[DataNode]: ...

@@ -19,6 +19,7 @@ __all__ = [
     "Caffe2",
     "File",
     "MXNet",
+    "NemoAsr",
     "Numpy",
     "Parquet",
     "Sequence",
@@ -560,6 +561,14 @@ class File(_Operator):
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
             size.
+        bucket_by: str, optional. Make batches of samples of like length, so that little is
+            padded. "size": the size of the file, for which the reader asks the file system when
+            it lists the files; not of remote files. The order of an epoch, shuffled or not, is
+            cut into windows of `bucket_window` batches; each window is sorted by length and cut
+            into batches; these are shuffled if samples are. Each sample stays in its epoch and
+            shard. Not in DALI.
+        bucket_window: int, default 100. With `bucket_by`: number of batches that are sorted
+            together. More of them make lengths more alike, and the order less random.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -602,6 +611,8 @@ class File(_Operator):
         dont_use_mmap: bool | None = False,
         skip_cached_images: bool | None = False,
         tensor_init_bytes: int | None = 1048576,
+        bucket_by: str | os.PathLike[str] | None = None,
+        bucket_window: int | None = 100,
         device: str | None = "cpu",
         name: str | None = None,
         seed: int | None = -1,
@@ -661,6 +672,13 @@ class MXNet(_Operator):
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
             size.
+        bucket_by: str, optional. Make batches of samples of like length, so that little is
+            padded. "size": the bytes of a record. The order of an epoch, shuffled or not, is
+            cut into windows of `bucket_window` batches; each window is sorted by length and cut
+            into batches; these are shuffled if samples are. Each sample stays in its epoch and
+            shard. Not in DALI.
+        bucket_window: int, default 100. With `bucket_by`: number of batches that are sorted
+            together. More of them make lengths more alike, and the order less random.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -698,6 +716,8 @@ class MXNet(_Operator):
         dont_use_mmap: bool | None = False,
         skip_cached_images: bool | None = False,
         tensor_init_bytes: int | None = 1048576,
+        bucket_by: str | os.PathLike[str] | None = None,
+        bucket_window: int | None = 100,
         device: str | None = "cpu",
         name: str | None = None,
         seed: int | None = -1,
@@ -709,6 +729,146 @@ class MXNet(_Operator):
         self,
         **kwargs: Any,
     ) -> list[DataNode]: ...
+
+class NemoAsr(_Operator):
+    """Reads clips of audio and their texts, for speech recognition, as manifests in the format of
+    NVIDIA NeMo list them.
+
+    A manifest has a JSON object on each line: `{"audio_filepath": "a.wav", "offset": 1.5,
+    "duration": 2.0, "text": "hello"}`. Only the file's name is required. `offset` and
+    `duration` are in seconds, of which the fraction of a frame is cut off; only that part of
+    the file is decoded, and it ends with the file at the latest. Without them, the clip begins
+    and ends with the file. Other fields are ignored, and so are blank lines. Names are relative
+    to the working directory; those in a manifest at a URL are relative to it.
+
+    Formats are those of `decoders.audio`. The reader never ends: an epoch is followed by the
+    next one.
+
+    Args:
+        manifest_filepaths: str or list of str, required. Paths or URLs of the manifests.
+        read_sample_rate: bool, default True. Return the sample rate of each file.
+        read_text: bool, default True. Return the text of each clip.
+        read_idxs: bool, default False. Return the number of each clip.
+        downmix: bool, default True. Return the mean of the channels, without an axis of
+            channels.
+        dtype: types.DALIDataType, default types.DALIDataType.FLOAT. Element type of the audio:
+            float32, in [-1, 1], or int16 or int32, with their full range.
+        sample_rate: float, default -1.0. Frames per second of the audio; 0 or less keeps the
+            rate of each file.
+        quality: float, default 50.0. Quality of resampling, 0 to 100: 0 has 3 lobes of the sinc
+            filter, 50 has 16, 100 has 64.
+        min_duration: float, default 0.0. Leave out clips whose "duration" is less, or missing;
+            in seconds. 0: no limit.
+        max_duration: float, default 0.0. Leave out clips whose "duration" is greater, in
+            seconds. 0: no limit.
+        num_shards: int, default 1. Number of parts that the data set is divided into. Shard i
+            has samples floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.
+        shard_id: int, default 0. The shard to start with, 0 to `num_shards` - 1.
+        stick_to_shard: bool, default False. Stay with shard `shard_id`. Otherwise each epoch
+            continues with the next shard.
+        pad_last_batch: bool, default False. Fill up each epoch to whole batches, and to as many
+            as the largest shard has, by repeating its last sample. Otherwise a batch may have
+            the end of one epoch and the beginning of the next.
+        random_shuffle: bool, default False. Make a new permutation of the shard's samples in
+            each epoch. All permutations are possible, whatever `initial_fill` is. To make
+            shards similar, the data set is mixed once before it is divided, in the same way for
+            every seed; the shards are DALI's.
+        shuffle_after_epoch: bool, default False. Make a new permutation of the whole data set
+            in each epoch, the same on all ranks, and divide that into shards; the reader takes
+            shard `shard_id` of it. Excludes `random_shuffle` and `stick_to_shard`.
+        shuffle_after_epoch_seed: int, optional. Seed of `shuffle_after_epoch`, the same on all
+            ranks; a constant by default. `seed` has no effect on these permutations.
+        initial_fill: int, default 1024. Size of DALI's shuffle buffer. No effect: a permutation
+            of the whole shard is at least as random and needs no buffer.
+        lazy_init: bool, default False. Find the samples when they are first needed, not when
+            the pipeline is built.
+        read_ahead: bool, default False. Always read ahead. By default, data is read ahead if it
+            is remote, and while threads wait for storage, not while it is in the system's page
+            cache.
+        prefetch_queue_depth: int, default 1. Number of batches that are read ahead, in addition
+            to those that are scheduled, into at most 256 MB of memory, and at most 65536
+            samples. More batches help if storage is slow but serves many requests at a time. Of
+            remote files (URLs), as many samples are read ahead as keep the connections busy, if
+            that is more.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
+        skip_cached_images: bool, default False. No effect: it belongs to the image cache of
+            DALI's GPU decoder, which torchdali does not have.
+        tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
+            size.
+        bucket_by: str, optional. Make batches of samples of like length, so that little is
+            padded. "duration": of the clip; each entry of the manifests must have it. The order
+            of an epoch, shuffled or not, is cut into windows of `bucket_window` batches; each
+            window is sorted by length and cut into batches; these are shuffled if samples are.
+            Each sample stays in its epoch and shard. Not in DALI.
+        bucket_window: int, default 100. With `bucket_by`: number of batches that are sorted
+            together. More of them make lengths more alike, and the order less random.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+        normalize_text: deprecated, without effect.
+
+    Returns:
+        DataNode, or a list of them; the number depends on the arguments.
+            audio: The clip: [frames], or [frames, channels] without `downmix`.
+            sample_rate: With `read_sample_rate`: frames per second of the file, also if the
+                clip is resampled; float32, a scalar.
+            text: With `read_text`: the text in UTF-8, empty if there is none; uint8 [bytes].
+            index: With `read_idxs`: the number of the clip in its manifest, from 0 on, without
+                clips that are left out; int64 [1].
+    """
+
+    def __init__(
+        self,
+        *,
+        manifest_filepaths: str | _Sequence[str] | None = None,
+        read_sample_rate: bool | None = True,
+        read_text: bool | None = True,
+        read_idxs: bool | None = False,
+        downmix: bool | None = True,
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
+        sample_rate: float | None = -1.0,
+        quality: float | None = 50.0,
+        min_duration: float | None = 0.0,
+        max_duration: float | None = 0.0,
+        num_shards: int | None = 1,
+        shard_id: int | None = 0,
+        stick_to_shard: bool | None = False,
+        pad_last_batch: bool | None = False,
+        random_shuffle: bool | None = False,
+        shuffle_after_epoch: bool | None = False,
+        shuffle_after_epoch_seed: int | None = None,
+        initial_fill: int | None = 1024,
+        lazy_init: bool | None = False,
+        read_ahead: bool | None = False,
+        prefetch_queue_depth: int | None = 1,
+        dont_use_mmap: bool | None = False,
+        skip_cached_images: bool | None = False,
+        tensor_init_bytes: int | None = 1048576,
+        bucket_by: str | os.PathLike[str] | None = None,
+        bucket_window: int | None = 100,
+        device: str | None = "cpu",
+        name: str | None = None,
+        seed: int | None = -1,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | _Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+        normalize_text: Any = None,  # deprecated
+    ) -> None: ...
+    def __call__(
+        self,
+        **kwargs: Any,
+    ) -> Any: ...
 
 class Numpy(_Operator):
     """Reads arrays from .npy files, as numpy.save writes them, or a region of each array.
@@ -1119,6 +1279,13 @@ class TFRecord(_Operator):
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
             size.
+        bucket_by: str, optional. Make batches of samples of like length, so that little is
+            padded. "size": the bytes of a record. The order of an epoch, shuffled or not, is
+            cut into windows of `bucket_window` batches; each window is sorted by length and cut
+            into batches; these are shuffled if samples are. Each sample stays in its epoch and
+            shard. Not in DALI.
+        bucket_window: int, default 100. With `bucket_by`: number of batches that are sorted
+            together. More of them make lengths more alike, and the order less random.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -1157,6 +1324,8 @@ class TFRecord(_Operator):
         dont_use_mmap: bool | None = False,
         skip_cached_images: bool | None = False,
         tensor_init_bytes: int | None = 1048576,
+        bucket_by: str | os.PathLike[str] | None = None,
+        bucket_window: int | None = 100,
         device: str | None = "cpu",
         name: str | None = None,
         seed: int | None = -1,
@@ -1232,6 +1401,13 @@ class Webdataset(_Operator):
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
             size.
+        bucket_by: str, optional. Make batches of samples of like length, so that little is
+            padded. "size": the bytes of a sample in the archive. The order of an epoch,
+            shuffled or not, is cut into windows of `bucket_window` batches; each window is
+            sorted by length and cut into batches; these are shuffled if samples are. Each
+            sample stays in its epoch and shard. Not in DALI.
+        bucket_window: int, default 100. With `bucket_by`: number of batches that are sorted
+            together. More of them make lengths more alike, and the order less random.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -1272,6 +1448,8 @@ class Webdataset(_Operator):
         dont_use_mmap: bool | None = False,
         skip_cached_images: bool | None = False,
         tensor_init_bytes: int | None = 1048576,
+        bucket_by: str | os.PathLike[str] | None = None,
+        bucket_window: int | None = 100,
         device: str | None = "cpu",
         name: str | None = None,
         seed: int | None = -1,

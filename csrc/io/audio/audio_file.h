@@ -34,7 +34,7 @@ class AudioReader {
   virtual void read(int16_t* out, int64_t frames) = 0;
   virtual void read(int32_t* out, int64_t frames) = 0;
   // As read(float*), with the mean of the channels. `out` has one value for each frame.
-  virtual void read_mono(float* out, int64_t frames) = 0;
+  virtual void read_mono(float* out, int64_t frames);
 
  protected:
   AudioReader() = default;
@@ -43,7 +43,8 @@ class AudioReader {
 
 // Reads the header. Raises kData if the bytes are not an audio file, or its header is broken or
 // claims a size that a file of this length cannot contain; kUnsupported for formats that are
-// recognized but not decoded. `bytes` must outlive the reader.
+// recognized but not decoded. A WAV file that is truncated is as long as its data. `bytes` must
+// outlive the reader.
 std::unique_ptr<AudioReader> open_audio(std::span<const uint8_t> bytes);
 
 }  // namespace torchdali::io

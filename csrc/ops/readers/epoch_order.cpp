@@ -155,21 +155,34 @@ int64_t EpochOrder::position(int64_t epoch, int64_t consumed) const {
   return moved / o.num_shards * o.size + shard_begin(shard) + consumed - shard_begin(o.shard_id);
 }
 
+int64_t EpochOrder::index_of(int64_t epoch, int shard, int64_t offset) const {
+  const auto& o = options_;
+  const int64_t begin = shard_begin(shard);
+  if (o.shuffle == Shuffle::kWholeEpoch)
+    return epoch_permutation(begin + offset, o.size, o.seed, epoch);
+  if (o.shuffle == Shuffle::kNone) return begin + offset;
+  return base_[static_cast<size_t>(begin +
+                                   epoch_permutation(offset, shard_size(shard), o.seed, epoch))];
+}
+
 EpochOrder::Item EpochOrder::at(int64_t position) const {
   const auto& o = options_;
   const auto [epoch, consumed, shard] = place(position);
-  int64_t offset = consumed;
   const int64_t size = shard_size(shard);
-  const bool padding = offset >= size;
-  if (padding) offset = size - 1;
-  const auto permuted = [&](int64_t i, int64_t among) {
-    return epoch_permutation(i, among, o.seed, epoch);
-  };
-  int64_t index = shard_begin(shard) + offset;
-  if (o.shuffle == Shuffle::kWholeEpoch) index = permuted(index, o.size);
-  else if (o.shuffle == Shuffle::kShard)
-    index = base_[static_cast<size_t>(shard_begin(shard) + permuted(offset, size))];
-  return {.index = index, .epoch = epoch, .padding = padding};
+  const bool padding = consumed >= size;
+  const int64_t offset = padding ? size - 1 : consumed;
+  if (!o.buckets) return {index_of(epoch, shard, offset), epoch, padding};
+  // The stream is cut into batches, whatever epochs they belong to.
+  const int64_t into_batch = (position - consumed) % o.batch_size;
+  const UnsortedEpoch unsorted{.epoch = epoch,
+                               .shard = shard,
+                               .count = size,
+                               .head = into_batch == 0 ? 0 : o.batch_size - into_batch,
+                               .batch = o.batch_size,
+                               .shuffle = o.shuffle != Shuffle::kNone,
+                               .seed = o.seed};
+  const auto unsorted_index = [&](int64_t i) { return index_of(epoch, shard, i); };
+  return {o.buckets->at(unsorted, offset, unsorted_index), epoch, padding};
 }
 
 }  // namespace torchdali

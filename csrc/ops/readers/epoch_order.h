@@ -4,7 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
+
+#include "ops/readers/buckets/bucket_order.h"
 
 namespace torchdali {
 
@@ -23,6 +26,7 @@ struct EpochOrderOptions {
   bool pad_last_batch = false;
   Shuffle shuffle = Shuffle::kNone;
   uint64_t seed = 0;
+  std::shared_ptr<const BucketOrder> buckets = nullptr;  // batches of like length
 };
 
 // Immutable; every function may be called from any thread. at() is random access, so the position
@@ -57,6 +61,8 @@ class EpochOrder {
 
  private:
   int64_t shard_begin(int shard) const;
+  // Without buckets: sample `offset` of the shard in an epoch.
+  int64_t index_of(int64_t epoch, int shard, int64_t offset) const;
   // A reader that distributes all samples anew keeps its shard.
   bool stays() const { return options_.stick_to_shard || options_.shuffle == Shuffle::kWholeEpoch; }
 

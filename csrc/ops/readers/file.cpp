@@ -3,7 +3,11 @@
 // reader.h orders and reads them.
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
+#include <system_error>
 
+#include "io/records/parallel_files.h"
+#include "io/storage/input_file.h"
 #include "ops/readers/file_list.h"
 #include "ops/readers/reader.h"
 
@@ -46,6 +50,36 @@ class FileReader final : public Reader {
     list_files_ = nullptr;
     known_sizes_ = std::vector<std::atomic<uint32_t>>(static_cast<size_t>(files_.size()));
     return files_.size();
+  }
+
+  // "size": of the files.
+  std::vector<float> find_lengths(const std::string& by) override {
+    if (by != "size") return Reader::find_lengths(by);
+    constexpr int64_t kPart = 1024;  // files that one thread asks for at a time
+    const int64_t count = files_.size();
+    std::vector<float> sizes(static_cast<size_t>(count));
+    io::for_each_file(static_cast<size_t>((count + kPart - 1) / kPart),
+                      [&](size_t part, const std::atomic<bool>& cancelled) {
+                        const int64_t begin = static_cast<int64_t>(part) * kPart;
+                        for (int64_t i = begin; i < std::min(count, begin + kPart); ++i) {
+                          if (cancelled) return;
+                          std::string path;
+                          files_.append_path(i, path);
+                          sizes[static_cast<size_t>(i)] = static_cast<float>(size_of(path));
+                        }
+                      });
+    return sizes;
+  }
+
+  static int64_t size_of(const std::string& path) {
+    TORCHDALI_CHECK(!io::is_remote(path), "`bucket_by` is \"size\", and \"", path,
+                    "\" is remote: its size takes a request",
+                    to_fix("read tar or TFRecord files, whose indexes have the sizes"));
+    std::error_code error;
+    const std::string local(io::local_path(path));
+    const auto size = std::filesystem::file_size(local, error);
+    TORCHDALI_CHECK_KIND(kFile, !error, "cannot get the size of \"", path, "\": ", error.message());
+    return static_cast<int64_t>(size);
   }
 
   io::ReadRequest request(int64_t index) const override {
@@ -159,6 +193,12 @@ TORCHDALI_OPERATOR("readers.file")
                   "ignored and get no label.")
     .arg("case_sensitive_filter", false, "Upper and lower case differ in the patterns.")
     .with(reader_args)
+    .with([](SchemaBuilder& schema) {
+      bucket_args(
+          schema,
+          "\"size\": the size of the file, for which the reader asks the file system when it "
+          "lists the files; not of remote files.");
+    })
     .cpu<FileReader>();
 
 }  // namespace

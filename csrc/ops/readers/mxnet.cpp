@@ -124,6 +124,7 @@ TORCHDALI_OPERATOR("readers.mxnet")
     .output("label", "The label, or all labels of the image; float32 [labels].")
     .with([](SchemaBuilder& schema) { path_args(schema, "RecordIO", "rec2idx"); })
     .with(reader_args)
+    .with([](SchemaBuilder& schema) { bucket_args(schema, "\"size\": the bytes of a record."); })
     .cpu<MxnetReader>();
 
 }  // namespace

@@ -70,7 +70,8 @@ SchemaBuilder& reader_args(SchemaBuilder& schema) {
 }
 
 Reader::Reader(const OpSpec& spec, size_t open_files, io::OpenInput open_file)
-    : samples_ahead_(
+    : buckets_(spec),
+      samples_ahead_(
           std::min(std::min(spec.get<int64_t>("prefetch_queue_depth"), kMaxSamplesAhead) *
                        spec.max_batch_size,
                    kMaxSamplesAhead)),
@@ -110,6 +111,7 @@ Reader::Reader(const OpSpec& spec, size_t open_files, io::OpenInput open_file)
 void Reader::prepare() {
   std::call_once(prepared_, [this] {
     options_.size = find_samples();
+    options_.buckets = buckets_.own([this](const std::string& by) { return find_lengths(by); });
     order_ = std::make_unique<const EpochOrder>(options_);
   });
 }
@@ -172,6 +174,12 @@ void Reader::will_read(int64_t position, int64_t index) {
     remote_bytes_ += std::max<int64_t>(next.size, 0);
   }
   upcoming_.push_back({position, std::move(next)});
+}
+
+std::vector<float> Reader::find_lengths(const std::string& by) {
+  raise(ErrorKind::kValue, "`bucket_by` is \"", by, "\", and this reader has no such lengths",
+        to_fix("the page of the reader has the lengths that it knows; DataLoader(bucket_by=) takes "
+               "lengths from Python"));
 }
 
 io::ReadRequest Reader::request(int64_t /*index*/) const {
@@ -280,11 +288,22 @@ std::optional<int64_t> Reader::index_at(int64_t position) const {
   const int64_t size = order_->size();
   int64_t place = plan_->position(position);
   if (place >= size) place = plan_->repeat ? place % size : size - 1;
-  return plan_->shuffle ? epoch_permutation(place, size, plan_->seed, plan_->epoch) : place;
+  const auto index_of = [&](int64_t i) {
+    return plan_->shuffle ? epoch_permutation(i, size, plan_->seed, plan_->epoch) : i;
+  };
+  if (!plan_buckets_) return index_of(place);
+  const UnsortedEpoch unsorted{.epoch = plan_->epoch,
+                               .count = size,
+                               .batch = plan_->bucket_batch,
+                               .shuffle = plan_->shuffle,
+                               .seed = plan_->seed};
+  return plan_buckets_->at(unsorted, place, index_of);
 }
 
 bool Reader::set_epoch_plan(const EpochPlan& plan) {
   prepare();
+  TORCHDALI_ASSERT(plan.bucket_batch >= 1, "batch of ", plan.bucket_batch);
+  plan_buckets_ = buckets_.of(plan, [this](const std::string& by) { return find_lengths(by); });
   plan_ = plan;
   position_ = 0;
   needs_plan_ = false;
@@ -295,7 +314,11 @@ bool Reader::set_epoch_plan(const EpochPlan& plan) {
 SourceState Reader::state(int64_t position) {
   prepare();
   // The loader owns the plan and saves its position.
-  if (plan_) return {{"planned", 1}, {"epoch_size", order_->size()}};
+  if (plan_) {
+    SourceState state = buckets_.facts();
+    state.insert({{"planned", 1}, {"epoch_size", order_->size()}});
+    return state;
+  }
   const auto place = order_->place(position);
   SourceState state = facts();
   state["epoch"] = place.epoch;
@@ -312,10 +335,12 @@ int64_t Reader::restore(const SourceState& state) {
     return found->second;
   };
   for (const auto& [name, value] : facts())
-    if (!planned || name == "epoch_size")
+    if (!planned || name == "epoch_size" || name == "bucket_window" || name == "bucket_lengths")
       TORCHDALI_CHECK(stored(name) == value, "`", name, "` is ", value,
                       ", in the checkpoint it is ", stored(name),
                       to_fix("resume with the same data set and arguments"));
+  TORCHDALI_CHECK(options_.buckets || !state.contains("bucket_window"),
+                  "the checkpoint was made with `bucket_by`", to_fix("resume with it"));
   needs_plan_ = planned;
   position_ = planned ? 0 : order_->position(stored("epoch"), stored("consumed"));
   forget_reads();
@@ -330,20 +355,24 @@ std::optional<ReaderMeta> Reader::meta() {
                     .shard_id = options_.shard_id,
                     .pad_last_batch = options_.pad_last_batch,
                     .stick_to_shard = options_.stick_to_shard,
-                    .shuffles = options_.shuffle != Shuffle::kNone};
+                    .shuffles = options_.shuffle != Shuffle::kNone,
+                    .buckets = (plan_ ? plan_buckets_ : options_.buckets) != nullptr};
 }
 
 // The arguments that the order of samples depends on.
 SourceState Reader::facts() const {
-  return {{"epoch_size", order_->size()},
-          {"shard_id", options_.shard_id},
-          {"num_shards", options_.num_shards},
-          {"stick_to_shard", options_.stick_to_shard},
-          {"pad_last_batch", options_.pad_last_batch},
-          {"random_shuffle", options_.shuffle == Shuffle::kShard},
-          {"shuffle_after_epoch", options_.shuffle == Shuffle::kWholeEpoch},
-          {"shuffle_seed",
-           options_.shuffle == Shuffle::kNone ? 0 : static_cast<int64_t>(options_.seed)}};
+  SourceState facts = buckets_.facts();
+  if (options_.buckets) facts["batch_size"] = options_.batch_size;
+  facts.insert({{"epoch_size", order_->size()},
+                {"shard_id", options_.shard_id},
+                {"num_shards", options_.num_shards},
+                {"stick_to_shard", options_.stick_to_shard},
+                {"pad_last_batch", options_.pad_last_batch},
+                {"random_shuffle", options_.shuffle == Shuffle::kShard},
+                {"shuffle_after_epoch", options_.shuffle == Shuffle::kWholeEpoch},
+                {"shuffle_seed",
+                 options_.shuffle == Shuffle::kNone ? 0 : static_cast<int64_t>(options_.seed)}});
+  return facts;
 }
 
 }  // namespace torchdali

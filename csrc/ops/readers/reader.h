@@ -13,6 +13,7 @@
 #include "core/source.h"
 #include "io/storage/open_files.h"
 #include "io/storage/read_ahead.h"
+#include "ops/readers/buckets/reader_buckets.h"
 #include "ops/readers/epoch_order.h"
 
 namespace torchdali {
@@ -83,6 +84,9 @@ class Reader : public Source {
   virtual int64_t find_samples() = 0;
   // Returns a batch of these samples; the caller sets its indices, size and position.
   virtual std::unique_ptr<ReaderBatch> make_batch(std::span<const int64_t> indices) = 0;
+  // Returns the lengths of the samples, for batches of like length; `by` says what is meant: "size"
+  // or "duration". Raises kValue if they are not known. Called after find_samples(), once.
+  virtual std::vector<float> find_lengths(const std::string& by);
 
   // Called for samples that are needed soon, in their order. Reads request(index) ahead.
   virtual void will_read(int64_t position, int64_t index);
@@ -114,9 +118,11 @@ class Reader : public Source {
   SourceState facts() const;
 
   EpochOrderOptions options_;
+  ReaderBuckets buckets_;
   std::once_flag prepared_;
   std::unique_ptr<const EpochOrder> order_;
   std::optional<EpochPlan> plan_;  // positions count its samples
+  std::shared_ptr<const BucketOrder> plan_buckets_;
   int64_t position_ = 0;     // of the next batch; with the seed, the whole state of the reader
   bool needs_plan_ = false;  // restored to the position of a plan
   const int64_t samples_ahead_;

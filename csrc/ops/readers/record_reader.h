@@ -27,6 +27,8 @@ class RecordReader : public Reader {
   }
 
   io::ReadRequest request(int64_t index) const override;
+  // "size": of the records.
+  std::vector<float> find_lengths(const std::string& by) override;
 
  private:
   int64_t find_samples() final;

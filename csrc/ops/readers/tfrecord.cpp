@@ -165,6 +165,7 @@ TORCHDALI_OPERATOR("readers.tfrecord")
          "memory. An error where the file system does not support it. As in DALI, it needs "
          "`dont_use_mmap`.")
     .with(reader_args)
+    .with([](SchemaBuilder& schema) { bucket_args(schema, "\"size\": the bytes of a record."); })
     .cpu<TfRecordReader>();
 
 }  // namespace

@@ -249,6 +249,9 @@ TORCHDALI_OPERATOR("readers.webdataset")
          "returns an empty tensor for it, \"skip\" leaves out the sample, \"error\" raises an "
          "error.")
     .with(reader_args)
+    .with([](SchemaBuilder& schema) {
+      bucket_args(schema, "\"size\": the bytes of a sample in the archive.");
+    })
     .cpu<WebdatasetReader>();
 
 }  // namespace

@@ -10,6 +10,9 @@ from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import OpCase, PerSample, run_case, run_op
 
+from torchdali import fn, pipeline_def
+from torchdali.types import DALIDataType
+
 RAGGED = [(2, 3), (4, 1), (3, 3)]
 DTYPES = [torch.int8, torch.uint16, torch.int16, torch.uint32, torch.int32, torch.uint64]
 DTYPES += [torch.int64, torch.float16, torch.float32, torch.bool]
@@ -111,3 +114,36 @@ def test_wrong_arguments_are_errors(args, message):
 def test_samples_of_different_rank_are_an_error():
     with pytest.raises(TypeError, match="dimensions"):
         run_op("pad", [ramp((2,)), ramp((2, 2))])
+
+
+CLIPS = [37, 12, 55, 1]
+
+
+@for_each(
+    ("layout", "shape", "axis"),
+    [("t", (), 0), ("tc", (2,), 0), ("ft", (3,), 1), ("tf", (3,), 0)],
+)
+@for_each(("args", "padded"), [({}, 55), ({"align": 16}, 64), ({"shape": [80]}, 80)])
+def test_clips_of_different_lengths_become_one_batch(layout, shape, axis, args, padded):
+    """The recipe of the guide: lengths by fn.shapes, and a mask from them."""
+
+    def clip(length: int) -> torch.Tensor:
+        return (ramp((length, *shape)) + 1.0).movedim(0, axis).contiguous()
+
+    clips = [clip(length) for length in CLIPS]
+
+    @pipeline_def(batch_size=4, num_threads=2, device_id=None)
+    def definition():
+        data = fn.external_source(lambda: clips, layout=layout)
+        lengths = fn.shapes(data, dtype=DALIDataType.INT64)[axis]
+        return fn.pad(data, axis_names="t", fill_value=-1.0, **args), lengths
+
+    out, lengths = definition().run()
+    assert out.layout() == layout
+    batch = out.as_tensor().as_torch().movedim(axis + 1, 1)
+    assert batch.shape == (4, padded, *shape)
+    lengths = lengths.as_tensor().as_torch().flatten()
+    assert lengths.tolist() == CLIPS
+    mask = torch.arange(padded) < lengths[:, None]
+    assert torch.equal(batch[mask], torch.cat([c.movedim(axis, 0) for c in clips]))
+    assert (batch[~mask] == -1).all()

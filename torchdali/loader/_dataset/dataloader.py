@@ -11,14 +11,16 @@ import torch
 from torch.utils.data import DataLoader as _TorchLoader
 from torch.utils.data import Dataset
 
-from torchdali._common.bad_samples import ON_ERROR, BadSampleLog, ListsBadSamples
-from torchdali.errors import ArgumentError, ArgumentTypeError, _make
+from torchdali._common.bad_samples import BadSampleLog, ListsBadSamples
+from torchdali.errors import ArgumentError, _make
 from torchdali.loader._dataset.accelerated import (
     CollateElsewhere,
     check_accelerated,
     is_compiled,
     user_collate,
 )
+from torchdali.loader._dataset.arguments import check_arguments, check_pipeline, check_steps
+from torchdali.loader._dataset.bucketing import Lengths, bucketed_sampler
 from torchdali.loader._dataset.fill_stage import check_filling
 from torchdali.loader._dataset.iterators import InProcessIterator, LoaderIterator
 from torchdali.loader._dataset.loader_state import LoaderState
@@ -39,9 +41,6 @@ class _Indexed(Protocol[_T]):
     """A dataset that is no torch.utils.data.Dataset, such as a list of samples."""
 
     def __getitem__(self, index: Any, /) -> _T: ...
-
-
-_WORKERS = ("processes", "threads")
 
 
 class DataLoader(_TorchLoader[_T], ListsBadSamples):
@@ -71,6 +70,11 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
         persistent_workers: whether workers are kept for the next epoch.
         pin_memory_device: as in torch.
         in_order: whether batches come in the order of the sampler.
+        bucket_by: the lengths of all samples, or a function from an index to a length: a batch has
+            samples of like length, so that little is padded. Each epoch has the same samples, and
+            the last batch is what it is without it.
+        bucket_window: with `bucket_by`: batches that are sorted together. More of them make lengths
+            more alike, and the order less random.
         snapshot_every_n_steps: as in torchdata: after how many batches workers send their states,
             for datasets whose state_dict() is large. A loader that is resumed repeats the batches
             since then in its workers. None: workers send no states.
@@ -138,6 +142,8 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
         persistent_workers: bool = False,
         pin_memory_device: str = "",
         in_order: bool = True,
+        bucket_by: Lengths | None = None,
+        bucket_window: int = 100,
         snapshot_every_n_steps: int | None = 1,
         workers: str = "processes",
         on_error: str = "raise",
@@ -151,10 +157,12 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
         accelerate: bool = False,
         jpeg_index: str | os.PathLike[str] | None = None,
     ) -> None:
-        _check_arguments(workers, on_error, max_errors, multiprocessing_context)
-        _check_steps(snapshot_every_n_steps)
+        check_arguments(workers, on_error, max_errors, multiprocessing_context)
+        check_steps(snapshot_every_n_steps)
         if fill_batches:
             check_filling(locals())
+        if bucket_by is not None:
+            sampler, shuffle = bucketed_sampler(locals()), None
         accelerate = accelerate or is_compiled(dataset)
         engine = {
             "pipeline_options": pipeline_options, "jpeg_index": jpeg_index, "fields": fields
@@ -162,7 +170,7 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
         if accelerate:
             check_accelerated(pipeline, engine)
         if pipeline is not None:
-            _check_pipeline(pipeline, batch_size, batch_sampler)
+            check_pipeline(pipeline, batch_size, batch_sampler)
             collate_fn = _collate_for(pipeline, collate_fn, engine, on_error)
         elif not accelerate:
             for name, value in engine.items():
@@ -191,6 +199,7 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
             in_order=in_order,
         )
         note_epochs(self)
+        self.bucket_by, self.bucket_window = bucket_by, bucket_window
         self.snapshot_every_n_steps = snapshot_every_n_steps
         self.workers = workers
         self.on_error = on_error
@@ -302,67 +311,6 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
         return {**self.__dict__, "_iterator": None, "_state": LoaderState()}
 
 
-def _check_arguments(
-    workers: str, on_error: str, max_errors: int, multiprocessing_context: Any
-) -> None:
-    """Checks the arguments that torch does not have."""
-    _check_choice("workers", workers, _WORKERS)
-    _check_choice("on_error", on_error, ON_ERROR)
-    if isinstance(max_errors, bool) or not isinstance(max_errors, int):
-        raise _make(
-            ArgumentTypeError,
-            f"DataLoader: `max_errors` is {max_errors!r}, expected an integer",
-        )
-    if max_errors < 0:
-        raise _make(ArgumentError, f"DataLoader: `max_errors` is {max_errors}, expected 0 or more")
-    if workers == "threads" and multiprocessing_context is not None:
-        raise _make(
-            ArgumentError,
-            'DataLoader: `multiprocessing_context` is for processes, and workers="threads" starts '
-            "none",
-        )
-
-
-def _check_steps(steps: Any) -> None:
-    if steps is None:
-        return
-    if isinstance(steps, bool) or not isinstance(steps, int):
-        raise _make(
-            ArgumentTypeError,
-            f"DataLoader: `snapshot_every_n_steps` is {steps!r}, expected an integer or None",
-        )
-    if steps < 0:
-        raise _make(
-            ArgumentError, f"DataLoader: `snapshot_every_n_steps` is {steps}, expected 0 or more"
-        )
-
-
-def _check_pipeline(
-    pipeline: Callable[..., Any], batch_size: int | None, batch_sampler: Iterable[Any] | None
-) -> None:
-    """Checks the arguments of a loader with a pipeline."""
-    from torchdali.pipeline._pipeline_def import is_pipeline_def
-
-    if not callable(pipeline):
-        raise _make(
-            ArgumentTypeError,
-            f"DataLoader: `pipeline` is a {type(pipeline).__name__}, expected a function of data "
-            "nodes",
-        )
-    if batch_size is None and batch_sampler is None:
-        raise _make(
-            ArgumentError,
-            "DataLoader: a pipeline works on batches; `batch_size` is None",
-            fix="pass a `batch_size`, or a `batch_sampler`",
-        )
-    if is_pipeline_def(pipeline):
-        raise _make(
-            ArgumentTypeError,
-            "DataLoader: `pipeline` is a function that makes a Pipeline",
-            fix="leave out @pipeline_def, and pass its arguments as `pipeline_options`",
-        )
-
-
 def _collate_for(
     pipeline: Callable[..., Any],
     collate_fn: Callable[[Any], Any] | None,
@@ -385,12 +333,3 @@ def _collate_for(
             "DataLoader: `pipeline` with a `collate_fn`: the pipeline makes the batch",
         )
     return collate
-
-
-def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise _make(
-            ArgumentError,
-            f"DataLoader: `{name}` is {value!r}, expected one of "
-            + ", ".join(f'"{choice}"' for choice in choices),
-        )

@@ -9,6 +9,7 @@ from typing import Any
 
 from torchdali._common.bad_samples import BadSampleLog
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
+from torchdali.loader._dataset.bucketing import bucket_facts
 from torchdali.loader._dataset.fetch import Fetcher, SampleErrors, plain_state
 from torchdali.loader._dataset.random_stream import RandomStream
 from torchdali.loader._dataset.randomness import Generators, GlobalGenerator
@@ -228,6 +229,7 @@ class Progress:
             "ahead": [] if iterable else [*self._ahead.values(), *self._indices.to_come],
             "random": self._indices.generators.state(),
             "set_epoch": epoch_number(loader),
+            "buckets": bucket_facts(loader),
             "workers": self._worker_states(),
             "ended": sorted(self.ended),
             "turn": self.turn,
@@ -274,6 +276,7 @@ def fresh_state(loader: Any, generator: GlobalGenerator) -> dict[str, Any]:
         "ahead": [],
         "random": Generators(loader, generator).state(),
         "set_epoch": epoch_number(loader),
+        "buckets": bucket_facts(loader),
         "workers": [state] * num_readers(loader),
         "ended": [],
         "turn": 0,
@@ -312,5 +315,12 @@ def check_state(loader: Any, state: Any) -> None:
             "load_state_dict(): the state is of a loader with `fill_batches`, which has returned a "
             "part of a batch",
             fix="pass fill_batches=True",
+        )
+    if state.get("buckets") != bucket_facts(loader):
+        raise _make(
+            ArgumentError,
+            "load_state_dict(): [batch_size, bucket_window] of the loader with `bucket_by` is "
+            f"{bucket_facts(loader)}, in the state it is {state.get('buckets')}",
+            fix="resume with the arguments that the state was made with",
         )
     check_workers(loader, state)

@@ -11,7 +11,7 @@ from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.loader._filling import not_alone
 from torchdali.loader._pipeline.epochs import SHARD_POLICIES
 from torchdali.loader._pipeline.pipeline_set import PipelineSet
-from torchdali.loader._pipeline.ranks import Ranks
+from torchdali.loader._pipeline.ranks import Ranks, find_ranks
 
 __all__ = ["check_arguments", "check_effects", "check_filling", "check_integer"]
 
@@ -36,9 +36,22 @@ def check_arguments(arguments: Mapping[str, Any]) -> None:
             raise _not_skipped(on_error)
         if isinstance(pipelines, (list, tuple)) and len(pipelines) > 1:
             raise not_alone("PipelineLoader", len(pipelines))
-    for name, least in {"seed": 0, "batch_size": 1, "size": 1, "max_errors": 0}.items():
+    by = arguments["bucket_by"]
+    if by is not None and (not isinstance(by, str) or not by):
+        raise _make(
+            ArgumentTypeError,
+            f"`bucket_by` is {by!r}, expected the name of lengths that the reader knows, such as "
+            '"size" or "duration"',
+            fix="torchdali.DataLoader takes lengths from Python",
+        )
+    if by is None and arguments["bucket_window"] is not None:
+        raise _make(ArgumentError, "`bucket_window` without `bucket_by`")
+    least_of = {"seed": 0, "batch_size": 1, "size": 1, "max_errors": 0, "bucket_window": 1}
+    for name, least in least_of.items():
         if arguments[name] is not None:
             check_integer(name, arguments[name], least)
+    if arguments["rank"] is not None or arguments["world_size"] is not None:
+        find_ranks(arguments["rank"], arguments["world_size"])
 
 
 def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
@@ -48,13 +61,18 @@ def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
 
 
 def check_effects(
-    pipelines: PipelineSet, shuffle: bool | None, shards: str, last: Mapping[str, bool | None]
+    pipelines: PipelineSet,
+    shuffle: bool | None,
+    bucket_by: str,
+    shards: str,
+    last: Mapping[str, bool | None],
 ) -> None:
     """Raises ArgumentError for an argument that has no effect on the pipelines of a loader.
 
     Args:
         pipelines: of the loader, built.
         shuffle: of the loader.
+        bucket_by: of the loader; "": not given.
         shards: of the loader.
         last: `drop_last` and `pad_last` of the loader.
     """
@@ -63,6 +81,12 @@ def check_effects(
             ArgumentError,
             "`shuffle` is True, but the pipeline has no reader",
             fix="shuffle in the external source",
+        )
+    if bucket_by and not pipelines.has_reader:
+        raise _make(
+            ArgumentError,
+            f"`bucket_by` is {bucket_by!r}, but the pipeline has no reader that knows lengths",
+            fix="return batches of like length from the external source",
         )
     if pipelines.size is not None:
         return

@@ -10,7 +10,15 @@ from typing import Any
 from torchdali.loader._filling import BatchFiller
 from torchdali.pipeline._checkpoint_format import Checkpoint
 
-__all__ = ["SHARD_POLICIES", "Before", "EpochProgress", "EpochShard", "Position"]
+__all__ = [
+    "SHARD_POLICIES",
+    "Before",
+    "Buckets",
+    "EpochProgress",
+    "EpochShard",
+    "EpochStart",
+    "Position",
+]
 
 SHARD_POLICIES = ("equal", "padded", "exact")
 
@@ -25,6 +33,8 @@ class Position:
         batches: batches of the epoch that each rank has had.
         errors: samples of those that failed on this rank.
         rows: samples of the batches after it that this rank has had, if batches are filled.
+        bucket_batch: samples of a batch of all ranks where the epoch began, which the order of
+            batches of like length depends on; 0: the epoch has not begun.
     """
 
     epoch: int = 0
@@ -32,6 +42,30 @@ class Position:
     batches: int = 0
     errors: int = 0
     rows: int = 0
+    bucket_batch: int = 0
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """How batches of like length are made; see docs/design/bucketing.md.
+
+    Attributes:
+        by: what a length is; "": as the reader says.
+        window: batches that are sorted together; 0: as the reader says.
+    """
+
+    by: str = ""
+    window: int = 0
+
+    @staticmethod
+    def of(by: str | None, window: int | None) -> Buckets:
+        """Returns what the arguments of a loader say."""
+        return Buckets() if by is None else Buckets(by, 100 if window is None else window)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The facts that the meaning of a position depends on."""
+        return {"bucket_by": self.by, "bucket_window": self.window}
 
 
 @dataclass(frozen=True)
@@ -49,6 +83,7 @@ class EpochShard:
         pad_last: the last batch is padded.
         seed: of the shuffling.
         shuffle: the samples are permuted in each epoch.
+        buckets: batches have samples of like length.
     """
 
     size: int
@@ -61,6 +96,7 @@ class EpochShard:
     pad_last: bool = False
     seed: int = 0
     shuffle: bool = False
+    buckets: Buckets = Buckets()
 
     @property
     def samples(self) -> int:
@@ -101,6 +137,10 @@ class EpochShard:
         """Returns the place of sample `k` in the order of all ranks."""
         return self.begin.consumed + k * self.num_shards + self.shard
 
+    @property
+    def _bucket_batch(self) -> int:
+        return self.begin.bucket_batch or self.batch_size * self.num_shards
+
     def position_after(self, number: int) -> Position:
         """Returns the position of all ranks after batch `number`; 0: the first one from `begin`.
 
@@ -111,6 +151,7 @@ class EpochShard:
             self.begin,
             consumed=min(self.size, self.begin.consumed + had),
             batches=self.begin.batches + number + 1,
+            bucket_batch=self._bucket_batch,
         )
 
     def epoch_plan(self, whole_batches: bool) -> dict[str, Any]:
@@ -131,6 +172,9 @@ class EpochShard:
             "shuffle": self.shuffle,
             "repeat": self.policy != "padded",
             "seed": self.seed,
+            "bucket_by": self.buckets.by,
+            "bucket_window": self.buckets.window,
+            "bucket_batch": self._bucket_batch,
         }
 
 
@@ -147,6 +191,10 @@ class Before:
     number: int
     errors: int
     checkpoints: Sequence[Checkpoint] | None
+
+
+# The arguments of EpochProgress.
+EpochStart = tuple[Position, list[EpochShard | None], bool, BatchFiller[Before] | None]
 
 
 class EpochProgress:

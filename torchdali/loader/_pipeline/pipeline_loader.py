@@ -25,7 +25,13 @@ from torchdali.loader._pipeline.arguments import (
 )
 from torchdali.loader._pipeline.bad_samples import ErrorPolicy
 from torchdali.loader._pipeline.batches import EpochBatches
-from torchdali.loader._pipeline.epochs import Before, EpochProgress, EpochShard, Position
+from torchdali.loader._pipeline.epochs import (
+    Buckets,
+    EpochProgress,
+    EpochShard,
+    EpochStart,
+    Position,
+)
 from torchdali.loader._pipeline.iterator import EpochIterator
 from torchdali.loader._pipeline.outputs import OutputConverter, Padded
 from torchdali.loader._pipeline.pipeline_set import PipelineSet
@@ -63,6 +69,9 @@ class PipelineLoader(ListsBadSamples):
             different sizes.
         shuffle: permute the samples in each epoch; None: if the reader says so (`random_shuffle`,
             `shuffle_after_epoch`).
+        bucket_by: make batches of samples of like length, as the reader knows it ("size",
+            "duration"), on all ranks at a time; None: if the reader says so (`bucket_by`).
+        bucket_window: batches that are sorted together; None: 100, or as the reader says.
         seed: of the permutations, the same on all ranks. None: drawn from `generator`, with several
             ranks 0, as in DistributedSampler.
         generator: torch's, of the seeds that are not given: of the permutations, and of pipelines
@@ -116,6 +125,8 @@ class PipelineLoader(ListsBadSamples):
         size: int | None = None,
         reader: str | None = None,
         shuffle: bool | None = None,
+        bucket_by: str | None = None,
+        bucket_window: int | None = None,
         seed: int | None = None,
         generator: torch.Generator | None = None,
         rank: int | None = None,
@@ -132,13 +143,12 @@ class PipelineLoader(ListsBadSamples):
         errors_file: str | os.PathLike[str] | None = None,
     ) -> None:
         check_arguments(locals())
-        if rank is not None or world_size is not None:
-            find_ranks(rank, world_size)
         self._rank, self._world_size = rank, world_size
         policy = ErrorPolicy(on_error, max_errors, errors_file)
         self._pipelines = PipelineSet(pipelines, pipeline_args, reader, size, policy)
         self._batch_size = batch_size
-        self._shuffle, self._seeds = shuffle, Seeds(seed, generator)
+        self._shuffle, self._buckets = shuffle, Buckets.of(bucket_by, bucket_window)
+        self._seeds = Seeds(seed, generator)
         self._policy, self._drop_last, self._pad_last = shards, drop_last, pad_last
         self._ragged, self._labels, self._fills = ragged, labels, fill_batches
         self._batches = EpochBatches(self._pipelines, mask, self._ranks)
@@ -225,19 +235,15 @@ class PipelineLoader(ListsBadSamples):
         self._progress = EpochProgress(*self._begin_epoch())
         return EpochIterator(self._next_batch, self.__len__, self._progress)
 
-    def _begin_epoch(
-        self,
-    ) -> tuple[Position, list[EpochShard | None], bool, BatchFiller[Before] | None]:
+    def _begin_epoch(self) -> EpochStart:
         """Begins the next epoch; returns the arguments of its EpochProgress."""
         begin, mid_epoch = self._next, self._next_mid_epoch
         shards = [self._shard(ranks) for ranks in self._pipelines.shards(self._ranks())]
         self._pipelines.begin_epoch(shards, mid_epoch, begin)
         self._next, self._next_mid_epoch = Position(begin.epoch + 1), False
         self._epoch_chosen = False
-        filler: BatchFiller[Before] | None = None
-        if self._fills:
-            filler = BatchFiller(self.batch_size, bool(self._drop_last), begin.rows)
-        return begin, shards, mid_epoch, filler
+        size, drops, fills = self.batch_size, bool(self._drop_last), self._fills
+        return begin, shards, mid_epoch, BatchFiller(size, drops, begin.rows) if fills else None
 
     def _ranks(self) -> Ranks:
         return find_ranks(self._rank, self._world_size)
@@ -266,14 +272,12 @@ class PipelineLoader(ListsBadSamples):
             self._seeds.resume(loaded["seed"], checkpoints[0].seed)
         is_new = self._pipelines.prepare(self._batch_size, checkpoints, self._seeds.pipelines)
         if is_new or not self._batches.is_prepared:
+            structures = self._pipelines.structures
             self._batches.prepare(
-                [
-                    OutputConverter(structure, self._ragged, self._labels)
-                    for structure in self._pipelines.structures
-                ]
+                [OutputConverter(one, self._ragged, self._labels) for one in structures]
             )
-            own = {"drop_last": self._drop_last, "pad_last": self._pad_last}
-            check_effects(self._pipelines, self._shuffle, self._policy, own)
+            last = {"drop_last": self._drop_last, "pad_last": self._pad_last}
+            check_effects(self._pipelines, self._shuffle, self._buckets.by, self._policy, last)
             if self._fills:
                 check_filling(self._pipelines, self._ranks(), self._pad_last)
         if loaded is None:
@@ -288,7 +292,8 @@ class PipelineLoader(ListsBadSamples):
     def _facts(self) -> dict[str, Any]:
         """Returns the facts that the meaning of a position depends on."""
         seed = self._seeds.order(self._pipelines.shards_are_here(self._ranks()))
-        return {"size": self._pipelines.size, "seed": seed, "shuffle": self._shuffles()}
+        facts = {"size": self._pipelines.size, "seed": seed, "shuffle": self._shuffles()}
+        return facts | self._buckets.facts
 
     def _shuffles(self) -> bool:
         return self._pipelines.shuffles if self._shuffle is None else bool(self._shuffle)
@@ -310,6 +315,7 @@ class PipelineLoader(ListsBadSamples):
             pad_last=pads if self._pad_last is None else bool(self._pad_last),
             seed=self._seeds.order(self._pipelines.shards_are_here(self._ranks())),
             shuffle=self._shuffles(),
+            buckets=self._buckets,
         )
 
     # -- batches
@@ -382,8 +388,7 @@ class PipelineLoader(ListsBadSamples):
             The figures of the pipeline, or a list of them if the loader has a list of pipelines.
         """
         self._prepare()
-        stats: PipelineStats | list[PipelineStats] = self._pipelines.stats(reset)
-        return stats
+        return self._pipelines.stats(reset)
 
     def __torchdali_trace_owners__(self) -> list[int]:
         """Returns the numbers that mark the events of the pipelines in a profile."""

@@ -22,6 +22,7 @@ from torchdali.loader._pipeline.state import check_facts
 from torchdali.pipeline import Pipeline
 from torchdali.pipeline._checkpoint_format import Checkpoint
 from torchdali.pipeline._driver import driver_of
+from torchdali.stats import PipelineStats
 
 __all__ = ["PipelineSet"]
 
@@ -377,7 +378,7 @@ class PipelineSet:
 
     # -- figures and the end
 
-    def stats(self, reset: bool) -> Any:
+    def stats(self, reset: bool) -> PipelineStats | list[PipelineStats]:
         """Returns the figures of the pipeline, or a list of them for a list of pipelines."""
         found = [pipeline.stats(reset=reset) for pipeline in self._pipelines]
         return found if self.is_list else found[0]

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
-from torchdali.loader._pipeline.epochs import Position
+from torchdali.loader._pipeline.epochs import Buckets, Position
 from torchdali.pipeline._checkpoint_format import Checkpoint, integer
 
 __all__ = ["check_facts", "check_whole", "position_of", "read_state", "write_state"]
 
 _VERSION = 1
+_LATER = ("errors", "rows", "bucket_batch")  # not in the first states of this version
 
 
 def write_state(
@@ -39,6 +40,7 @@ def write_state(
         "batches": position.batches,
         "errors": position.errors,
         "rows": position.rows,
+        "bucket_batch": position.bucket_batch,
         "within": mid_epoch,
         "world_size": world_size,
         **facts,
@@ -67,7 +69,7 @@ def read_state(state: Any) -> dict[str, Any]:
             "seed": 0,
         }.items():
             integer(state, key, least)
-        for key in ("errors", "rows"):
+        for key in _LATER:
             integer({key: state.get(key, 0)}, key)
         if state.get("version") != _VERSION:
             raise ValueError(f"its version is {state.get('version')!r}, not {_VERSION}")
@@ -83,13 +85,13 @@ def read_state(state: Any) -> dict[str, Any]:
         ) from None
     for text in state["pipelines"]:
         Checkpoint.decode(text)
-    return dict(state)
+    return {**Buckets().facts, **state}
 
 
 def position_of(state: Mapping[str, Any]) -> Position:
     """Returns the position in a state."""
     keys = ("epoch", "consumed", "batches")
-    later = {key: state.get(key, 0) for key in ("errors", "rows")}
+    later = {key: state.get(key, 0) for key in _LATER}
     return Position(**{key: state[key] for key in keys}, **later)
 
 

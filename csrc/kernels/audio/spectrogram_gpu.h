@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spectrograms on the GPU, with the filter bank and the decibels that follow
+// (docs/design/audio.md).
+#pragma once
+
+#include <cmath>
+
+#include "kernels/audio/spectrogram_task.h"
+#include "kernels/gpu/block.h"
+
+namespace torchdali::gpu {
+
+// Several frames in each block. Phase 0 loads the frames and does the first pass of their
+// transforms; then there is a phase for each other pass, one that makes powers of the results, and
+// one that makes rows of the output of the powers. The signal is read and the output is written
+// once; all else is in shared memory.
+struct SpectrogramKernel : Kernel<SpectrogramTask> {
+  static constexpr int kThreads = 128;
+  static constexpr int kMinBlocks = 5;
+  static constexpr int kMaxFrames = 32;
+  // The points of the transforms of a block, so that each thread has 16 of them.
+  static constexpr int kPoints = 16 * kThreads;
+
+  struct Shared {
+    float maxima[kThreads];
+    // Followed by two buffers, each for all frames.
+  };
+  static_assert(sizeof(Shared) % alignof(Complex) == 0);
+
+  static int64_t shared_bytes(const SpectrogramTask& task) {
+    return static_cast<int64_t>(sizeof(Shared)) + int64_t{2} * task.frames_per_block *
+                                                      task.buffer_floats() *
+                                                      static_cast<int64_t>(sizeof(float));
+  }
+
+  TORCHDALI_HOST_DEVICE int phases() const {
+    return task.plan.passes + 2 + (task.maxima != nullptr ? 1 : 0);
+  }
+  TORCHDALI_HOST_DEVICE void operator()(int64_t block, int phase, int thread,
+                                        Shared& shared) const {
+    const int passes = task.plan.passes;
+    const int64_t first = block * task.frames_per_block, left = task.frames - first;
+    const int frames =
+        left < task.frames_per_block ? static_cast<int>(left) : task.frames_per_block;
+    if (phase < passes) run_pass(phase, thread, first, frames, shared);
+    else if (phase == passes) make_powers(thread, frames, shared);
+    else if (phase == passes + 1) make_rows(thread, first, frames, shared);
+    else if (thread == 0) task.maxima[block] = largest(shared.maxima, kThreads);
+  }
+
+ private:
+  TORCHDALI_HOST_DEVICE float* buffer(Shared& shared, int number) const {
+    return reinterpret_cast<float*>(&shared + 1) +
+           (number & 1) * task.frames_per_block * task.buffer_floats();
+  }
+  TORCHDALI_HOST_DEVICE Complex* values(Shared& shared, int number, int frame) const {
+    return reinterpret_cast<Complex*>(buffer(shared, number) + frame * task.buffer_floats());
+  }
+  TORCHDALI_HOST_DEVICE float* powers(Shared& shared, int frame) const {
+    return buffer(shared, task.plan.passes) + frame * task.power_stride();
+  }
+  TORCHDALI_HOST_DEVICE static float largest(const float* list, int count) {
+    float most = list[0];
+    for (int i = 1; i < count; ++i) most = list[i] > most ? list[i] : most;
+    return most;
+  }
+
+  TORCHDALI_HOST_DEVICE void run_pass(int pass, int thread, int64_t first, int frames,
+                                      Shared& shared) const {
+    const int size = task.plan.size, radix = task.plan.radix[pass], butterflies = size / radix;
+    int done = 1, twiddles = 0;
+    for (int p = 0; p < pass; ++p) {
+      if (p > 0) twiddles += done * (task.plan.radix[p] - 1);
+      done *= task.plan.radix[p];
+    }
+    const Complex* factors = list<Complex>(task.twiddles) + twiddles;
+    with_radix(radix, [&]<int kRadix>() {
+      for (int i = thread; i < butterflies * frames; i += kThreads) {
+        const int frame = i / butterflies, j = i - frame * butterflies;
+        Complex* out = values(shared, pass, frame);
+        if (pass > 0) {
+          const Complex* in = values(shared, pass - 1, frame);
+          run_butterfly<kRadix>(
+              size, done, j, factors, [&](int at) { return in[padded(at)]; }, out);
+          continue;
+        }
+        const WindowedFrame samples(task, blob, first + frame);
+        if (task.is_packed())
+          run_butterfly<kRadix>(
+              size, 1, j, nullptr,
+              [&](int at) { return Complex{samples[2 * at], samples[2 * at + 1]}; }, out);
+        else
+          run_butterfly<kRadix>(
+              size, 1, j, nullptr, [&](int at) { return Complex{samples[at], 0}; }, out);
+      }
+    });
+  }
+
+  TORCHDALI_HOST_DEVICE float power(float re, float im) const {
+    const float square = multiply_add(re, re, im * im);
+    return task.magnitudes ? sqrtf(square) : square;
+  }
+
+  // The transform of n pairs of samples is that of the even samples plus i times that of the odd
+  // ones. Bins k and n - k of the spectrum depend on values k and n - k of it.
+  TORCHDALI_HOST_DEVICE void make_powers(int thread, int frames, Shared& shared) const {
+    const int last = task.plan.passes - 1, size = task.plan.size;
+    const auto* roots = list<Complex>(task.roots);
+    const int count = task.is_packed() ? size / 2 + 1 : task.bins();
+    for (int i = thread; i < count * frames; i += kThreads) {
+      const int frame = i / count, k = i - frame * count;
+      const Complex* in = values(shared, last, frame);
+      float* out = powers(shared, frame);
+      const Complex a = in[padded(k)];
+      if (!task.is_packed()) {
+        out[k] = power(a.re, a.im);
+        continue;
+      }
+      const Complex b = in[padded(k == 0 ? 0 : size - k)];
+      const Complex even{0.5f * (a.re + b.re), 0.5f * (a.im - b.im)};
+      const Complex odd = Complex{0.5f * (a.im + b.im), 0.5f * (b.re - a.re)} * roots[k];
+      out[k] = power(even.re + odd.re, even.im + odd.im);
+      if (2 * k != size) out[size - k] = power(even.re - odd.re, even.im - odd.im);
+    }
+  }
+
+  // Threads write consecutive elements of the output.
+  TORCHDALI_HOST_DEVICE void make_rows(int thread, int64_t first, int frames,
+                                       Shared& shared) const {
+    auto* out = static_cast<float*>(task.out);
+    float most = 0;
+    bool any = false;
+    for (int i = thread; i < task.rows * frames; i += kThreads) {
+      const int inner = task.time_first ? task.rows : frames;
+      const int outer = i / inner, rest = i - outer * inner;
+      const int row = task.time_first ? rest : outer, frame = task.time_first ? outer : rest;
+      const float* in = powers(shared, frame);
+      float x = task.filters ? filtered(in, row) : in[row];
+      most = !any || x > most ? x : most;
+      any = true;
+      if (task.decibels) x = to_decibels(x, task.scale);
+      const int64_t at = first + frame;
+      out[task.time_first ? at * task.rows + row : row * task.frames + at] = x;
+    }
+    if (task.maxima != nullptr) shared.maxima[thread] = any ? most : -INFINITY;
+  }
+  TORCHDALI_HOST_DEVICE float filtered(const float* in, int row) const {
+    const FilterBand band = list<FilterBand>(task.bands)[row];
+    const float* weights = list<float>(task.weights) + band.first_weight;
+    float sum = 0;
+    for (int i = 0; i < band.count; ++i) sum = multiply_add(weights[i], in[band.begin + i], sum);
+    return sum;
+  }
+};
+TORCHDALI_GPU_KERNEL(SpectrogramKernel)
+
+// Decibels relative to the largest value of a sample, of which each block finds the largest of
+// those that the blocks of SpectrogramKernel found.
+struct RelativeDecibelsKernel : Kernel<RelativeDecibelsTask> {
+  static constexpr int kThreads = 128;
+  static constexpr int kPerBlock = 16 * kThreads;  // values
+  struct Shared {
+    float maxima[kThreads];
+  };
+
+  TORCHDALI_HOST_DEVICE int phases() const { return 2; }
+  TORCHDALI_HOST_DEVICE void operator()(int64_t block, int phase, int thread,
+                                        Shared& shared) const {
+    if (phase == 0) {
+      float most = -INFINITY;
+      for (int64_t i = thread; i < task.num_maxima; i += kThreads)
+        most = task.maxima[i] > most ? task.maxima[i] : most;
+      shared.maxima[thread] = most;
+      return;
+    }
+    DecibelScale scale = task.scale;
+    scale.reference = shared.maxima[0];
+    for (int t = 1; t < kThreads; ++t)
+      if (shared.maxima[t] > scale.reference) scale.reference = shared.maxima[t];
+    const int64_t begin = block * kPerBlock;
+    const int64_t end = begin + kPerBlock < task.values ? begin + kPerBlock : task.values;
+    const auto* in = static_cast<const float*>(task.in);
+    auto* out = static_cast<float*>(task.out);
+    for (int64_t i = begin + thread; i < end; i += kThreads) out[i] = to_decibels(in[i], scale);
+  }
+};
+TORCHDALI_GPU_KERNEL(RelativeDecibelsKernel)
+
+// Element `i` of a spectrogram whose transform has other factors than SpectrogramKernel has, or is
+// too large for it: the sum of the definition. Angles are reduced as integers.
+struct DirectSpectrogramKernel : Kernel<SpectrogramTask> {
+  TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
+    const int64_t inner = task.time_first ? task.rows : task.frames;
+    const int64_t outer = i / inner, rest = i - outer * inner;
+    const WindowedFrame samples(task, blob, task.time_first ? outer : rest);
+    const auto k = static_cast<int>(task.time_first ? rest : outer);
+    const auto* roots = list<Root>(task.roots);
+    double re = 0, im = 0;
+    int at = 0;  // k * n % nfft
+    for (int n = 0; n < task.window_length; ++n) {
+      const double x = samples[n];
+      re += x * roots[at].cosine;
+      im += x * roots[at].sine;
+      at += k;
+      if (at >= task.nfft) at -= task.nfft;
+    }
+    const double square = re * re + im * im;
+    static_cast<float*>(task.out)[i] = static_cast<float>(task.magnitudes ? sqrt(square) : square);
+  }
+  // Task::roots: those of all angles, 2 * pi * i / nfft.
+  struct Root {
+    float cosine, sine;
+  };
+};
+TORCHDALI_GPU_KERNEL(DirectSpectrogramKernel)
+
+}  // namespace torchdali::gpu
