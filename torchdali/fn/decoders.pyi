@@ -10,6 +10,7 @@ from torchdali import types
 from torchdali.data_node import DataNode
 
 __all__ = [
+    "audio",
     "image",
     "image_crop",
     "image_random_crop",
@@ -18,6 +19,77 @@ __all__ = [
     "numpy",
 ]
 
+@overload
+def audio(
+    data: DataNode,
+    /,
+    *,
+    downmix: bool | None = False,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
+    quality: float | None = 50.0,
+    sample_rate: float | DataNode | None = 0.0,
+    start: float | DataNode | None = 0.0,
+    duration: float | DataNode | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[DataNode]:
+    """Decodes audio files: WAV, and by libsndfile, if it is installed, FLAC, Ogg Vorbis, Opus,
+    MP3, AIFF and others. `start` and `duration` decode a part of the file, at little more than
+    its share of the cost.
+
+    Args:
+        data: DataNode. Encoded audio files, uint8, 1-D.
+        downmix: bool, default False. Whether the result is the mean of the channels, without an
+            axis of channels.
+        dtype: types.DALIDataType, default types.DALIDataType.FLOAT. Element type of the audio:
+            float32, in [-1, 1], or int16 or int32, with their full range. To a narrower
+            integer, bits are dropped; from floats, as of Vorbis or after resampling, values are
+            rounded and saturate.
+        quality: float, default 50.0. Quality of resampling, from 0 to 100: 0 has 3 lobes of the
+            sinc filter, 50 has 16, 100 has 64.
+        sample_rate: float or DataNode, default 0.0. Frames per second of the result; 0 keeps
+            those of the file.
+        start: float or DataNode, default 0.0. Where the part begins, in seconds, rounded to the
+            nearest frame of the file. It is an error if it is after the end.
+        duration: float or DataNode, optional. Length of the part, in seconds, rounded to the
+            nearest number of frames of the file; the part is shorter if the file ends before.
+            By default up to the end.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        List of DataNode: `audio`, `sample_rate`.
+            audio: Samples: [frames, channels], or [frames] with `downmix`.
+            sample_rate: Frames per second of the audio, float32, a scalar.
+    """
+
+@overload
+def audio(
+    data: list[DataNode],
+    /,
+    *,
+    downmix: bool | None = False,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
+    quality: float | None = 50.0,
+    sample_rate: float | DataNode | None = 0.0,
+    start: float | DataNode | None = 0.0,
+    duration: float | DataNode | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[list[DataNode]]: ...
 @overload
 def image(
     data: DataNode,

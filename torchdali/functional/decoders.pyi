@@ -11,6 +11,7 @@ from torchdali._eager.batch import Batch
 from torchdali._eager.types import Sample, Samples, Values
 
 __all__ = [
+    "audio",
     "image",
     "image_crop",
     "image_random_crop",
@@ -19,6 +20,68 @@ __all__ = [
     "numpy",
 ]
 
+@overload
+def audio(
+    data: Sample,
+    /,
+    *,
+    downmix: bool | None = False,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
+    quality: float | None = 50.0,
+    sample_rate: float | Values | None = 0.0,
+    start: float | Values | None = 0.0,
+    duration: float | Values | None = None,
+    layout: str | None = None,
+    batched: bool | None = False,
+) -> list[torch.Tensor]:
+    """Decodes audio files: WAV, and by libsndfile, if it is installed, FLAC, Ogg Vorbis, Opus,
+    MP3, AIFF and others. `start` and `duration` decode a part of the file, at little more than
+    its share of the cost.
+
+    Args:
+        data: Sample or batch. Encoded audio files, uint8, 1-D.
+        downmix: bool, default False. Whether the result is the mean of the channels, without an
+            axis of channels.
+        dtype: types.DALIDataType, default types.DALIDataType.FLOAT. Element type of the audio:
+            float32, in [-1, 1], or int16 or int32, with their full range. To a narrower
+            integer, bits are dropped; from floats, as of Vorbis or after resampling, values are
+            rounded and saturate.
+        quality: float, default 50.0. Quality of resampling, from 0 to 100: 0 has 3 lobes of the
+            sinc filter, 50 has 16, 100 has 64.
+        sample_rate: float or one value for each sample (tensor, Batch), default 0.0. Frames per
+            second of the result; 0 keeps those of the file.
+        start: float or one value for each sample (tensor, Batch), default 0.0. Where the part
+            begins, in seconds, rounded to the nearest frame of the file. It is an error if it
+            is after the end.
+        duration: float or one value for each sample (tensor, Batch), optional. Length of the
+            part, in seconds, rounded to the nearest number of frames of the file; the part is
+            shorter if the file ends before. By default up to the end.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+
+    Returns:
+        List of Sample or batch: `audio`, `sample_rate`.
+            audio: Samples: [frames, channels], or [frames] with `downmix`.
+            sample_rate: Frames per second of the audio, float32, a scalar.
+    """
+
+@overload
+def audio(
+    data: Samples,
+    /,
+    *,
+    downmix: bool | None = False,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
+    quality: float | None = 50.0,
+    sample_rate: float | Values | None = 0.0,
+    start: float | Values | None = 0.0,
+    duration: float | Values | None = None,
+    layout: str | None = None,
+    batched: bool | None = False,
+) -> list[Batch]: ...
 @overload
 def image(
     data: Sample,
