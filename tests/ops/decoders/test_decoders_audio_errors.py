@@ -18,7 +18,7 @@ from torchdali import types
 from torchdali.errors import DataError, UnsupportedError
 
 OP = "decoders.audio"
-OPERATORS = [OP]
+OPERATORS = ["decoders.audio"]
 X = to_pcm(sound(500, 2), 16)
 WAV = wav(X)
 
