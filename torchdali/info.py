@@ -123,6 +123,8 @@ def describe() -> str:
         lack = f"{missing or 'not in this build'}: install {package}, rebuild" if package else ""
         between = "; not in this build: " if decoder and lack else ""
         lines.append(f"  {name + ':':<20}{decoder}{between}{lack}")
+    library = _C.sndfile_version() or "not found: pip install soundfile"
+    lines += [f"  {'WAV:':<20}built in", f"  {'FLAC, Ogg, MP3:':<20}{library}"]
     lines += ["CUDA", *_cuda_lines()]
     return "\n".join(lines)
 

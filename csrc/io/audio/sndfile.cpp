@@ -171,7 +171,7 @@ class SndfileReader final : public AudioReader {
     has_floats_ = encoding == sndfile::kEncodingFloat || encoding == sndfile::kEncodingDouble ||
                   encoding == sndfile::kEncodingVorbis || encoding == sndfile::kEncodingOpus ||
                   (encoding >= sndfile::kEncodingMpeg1 && encoding <= sndfile::kEncodingMpeg3);
-    // A length that is unusual for so few bytes is believed only if its end is there, before memory
+    // A length that is unusual for so few bytes counts only if its end is there, before memory
     // is taken for it.
     constexpr int64_t kUsual = 128;  // frames per byte
     if (info_.frames < 0 || info_.frames / kUsual > memory_.size()) {

@@ -30,8 +30,9 @@ struct Format {
 };
 
 Format read_format(std::span<const uint8_t> chunk) {
-  TORCHDALI_CHECK_KIND(kData, chunk.size() >= 16, "the WAV file is broken: its `fmt ` chunk has ",
-                       chunk.size(), " bytes, expected 16 or more");
+  TORCHDALI_CHECK_KIND(kData, chunk.size() >= 16,
+                       "the WAV file is broken or truncated: its `fmt ` chunk has ", chunk.size(),
+                       " bytes, expected 16 or more");
   ByteReader in(chunk);
   Format f;
   f.tag = in.u16();

@@ -107,8 +107,7 @@ void resample_clip(SampleContext& ctx, Clip& clip, double quality, T* out) {
   const int64_t channels = clip.channels();
   const auto in = ctx.scratch<float>(static_cast<size_t>(clip.frames * channels));
   clip.reader->read(in.data(), clip.frames);
-  const auto resampler = kernels::SignalResampler::find(
-      {.in = clip.in_rate, .out = clip.out_rate, .quality = quality});
+  const auto resampler = find_resampler(clip.in_rate, clip.out_rate, clip.out_frames, quality);
   const int64_t values = clip.out_frames * channels;
   float* resampled;
   if constexpr (std::is_same_v<T, float>) resampled = out;
