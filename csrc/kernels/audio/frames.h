@@ -11,8 +11,8 @@ namespace torchdali::kernels {
 // Which parts of a signal are frames. The first frame begins at start(0), which may be before the
 // signal, and the last may end after it.
 struct Framing {
-  int64_t length = 0;    // of a frame
-  int64_t step = 0;      // between starts of frames
+  int64_t length = 0;     // of a frame
+  int64_t step = 0;       // between starts of frames
   bool centered = false;  // whether frame i is around sample i * step, not from it on
 
   int64_t start(int64_t frame) const { return frame * step - (centered ? length / 2 : 0); }
