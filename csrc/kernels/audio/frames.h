@@ -11,15 +11,15 @@ namespace torchdali::kernels {
 // Which parts of a signal are frames. The first frame begins at start(0), which may be before the
 // signal, and the last may end after it.
 struct Framing {
-  int64_t length = 0;    // of a frame
-  int64_t step = 0;      // between starts of frames
-  bool centred = false;  // whether frame i is around sample i * step, not from it on
+  int64_t length = 0;     // of a frame
+  int64_t step = 0;       // between starts of frames
+  bool centered = false;  // whether frame i is around sample i * step, not from it on
 
-  int64_t start(int64_t frame) const { return frame * step - (centred ? length / 2 : 0); }
+  int64_t start(int64_t frame) const { return frame * step - (centered ? length / 2 : 0); }
   // The number of frames of a signal of `samples` samples; 0 if it is too short. Like DALI 1.35,
   // which divides towards zero: a signal that lacks less than a step has one frame.
   int64_t count(int64_t samples) const {
-    const int64_t free = centred ? samples : samples - length;
+    const int64_t free = centered ? samples : samples - length;
     return free > -step ? free / step + 1 : 0;
   }
 };

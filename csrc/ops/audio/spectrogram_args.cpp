@@ -18,8 +18,8 @@ SpectrogramArgs::SpectrogramArgs(const OpSpec& spec) {
   TORCHDALI_CHECK(framing_.length <= kernels::kMaxFftSize && framing_.step <= kernels::kMaxFftSize,
                   "arguments `window_length` and `window_step` are ", framing_.length, " and ",
                   framing_.step, ", expected at most ", kernels::kMaxFftSize);
-  framing_.centred = spec.get<bool>("center_windows");
-  reflects_ = framing_.centred && spec.get<bool>("reflect_padding");
+  framing_.centered = spec.get<bool>("center_windows");
+  reflects_ = framing_.centered && spec.get<bool>("reflect_padding");
   nfft_ = spec.has("nfft") ? spec.get<int64_t>("nfft") : framing_.length;
   TORCHDALI_CHECK(nfft_ >= framing_.length && nfft_ <= kernels::kMaxFftSize, "argument `nfft` is ",
                   nfft_, ", expected at least `window_length`, which is ", framing_.length,

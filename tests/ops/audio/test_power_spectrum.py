@@ -41,9 +41,13 @@ CASES = [
     case((100, 7), {"nfft": 64, "axis": 0}),
     case((7, 100), {"nfft": 150}),  # padded
     case((100, 20), {"nfft": 131, "axis": 0}),
-    case((3, 4), {"axis": -2}, no_parity="DALI takes no axis below -1"),
-    case((1,), no_parity="DALI takes no transform of one value"),
-    case((0, 8), no_parity="DALI has not been asked"),
+    case((0, 8)),
+    case((8, 0), {"axis": 0}),
+    case((4, 0), {"nfft": 8}),
+    case((3, 4), {"axis": -2}, no_parity="in DALI every negative axis is the last one"),
+    case((1,), no_parity="DALI takes no transform of fewer than 3 values"),
+    case((5, 2), no_parity="DALI takes no transform of fewer than 3 values"),
+    case((3, 551), {"axis": 0, "nfft": 22}),
 ]
 
 

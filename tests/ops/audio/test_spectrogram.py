@@ -76,14 +76,14 @@ CASES += [
 
 def reference(x: Array, args: dict[str, Any]) -> Array:
     length, step = args.get("window_length", 512), args.get("window_step", 256)
-    nfft, centred = args.get("nfft", length), args.get("center_windows", True)
+    nfft, centered = args.get("nfft", length), args.get("center_windows", True)
     k = np.arange(length)
     window = args.get("window_fn") or np.sin(np.pi * (k + 0.5) / length) ** 2
-    first = length // 2 if centred else 0
-    count = len(x) // step + 1 if centred else max(len(x) - length, 0) // step + 1
+    first = length // 2 if centered else 0
+    count = len(x) // step + 1 if centered else max(len(x) - length, 0) // step + 1
     padding = (first, count * step + length)
     # A mirror image of one sample, or of none, is what "edge" makes of it.
-    mode = "reflect" if centred and args.get("reflect_padding", True) else "constant"
+    mode = "reflect" if centered and args.get("reflect_padding", True) else "constant"
     if mode == "reflect" and len(x) < 2:
         x = np.repeat(x if len(x) else np.zeros(1), 2)
     padded = np.pad(x, padding, mode=mode)
