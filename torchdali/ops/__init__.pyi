@@ -3363,7 +3363,7 @@ class PowerSpectrum(_Operator):
         data: DataNode. Signals along one axis, of any other shape; float.
         nfft: int, optional. The length of the transform: shorter signals are padded with zeros,
             longer ones cut off. By default the extent of the axis. Any length is possible;
-            those without prime factors above 5 are fastest.
+            those without prime factors above 7 are fastest.
         power: int, default 2. 1 for magnitudes, 2 for powers.
         axis: int, default -1. The axis that is transformed; negative numbers count from the
             last.
@@ -4672,7 +4672,7 @@ class Spectrogram(_Operator):
         data: DataNode. One channel: float, with at most one extent that is not 1.
         nfft: int, optional. The length of the transform; frames are padded with zeros. By
             default the length of the window. Any length is possible; those without prime
-            factors above 5 are fastest.
+            factors above 7 are fastest.
         window_length: int, default 512. The number of samples of a frame.
         window_step: int, default 256. The number of samples between the starts of two frames.
         window_fn: float or list of float, optional. The window function: `window_length`

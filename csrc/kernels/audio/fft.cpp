@@ -2,9 +2,7 @@
 #include "kernels/audio/fft.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <complex>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -15,6 +13,7 @@ namespace torchdali::kernels {
 namespace {
 
 constexpr int64_t kRow = 2 * kFrameLanes;  // floats of a complex row
+constexpr int64_t kRowsInCache = 256;      // 32 KiB
 
 // Appends exp(-2 * pi * i * numerator / denominator). Angles are reduced before they are rounded.
 void push_root(std::vector<float>& to, int64_t numerator, int64_t denominator) {
@@ -24,50 +23,24 @@ void push_root(std::vector<float>& to, int64_t numerator, int64_t denominator) {
   to.push_back(static_cast<float>(std::sin(angle)));
 }
 
-// High radices first; 8 and 4 instead of 16 and 2.
+// Eights, then what remains of the twos: 16, 4 or 2. The rows of a butterfly of an early pass are a
+// multiple of 4 KiB apart, where more than 8 of them do not fit into the ways of a first-level
+// cache.
 std::vector<int> radices_of(int64_t size) {
   std::vector<int> radices;
   int twos = 0;
   for (; size % 2 == 0; size /= 2) ++twos;
-  while (twos > 0) {
-    const int exponent = twos == 5 ? 3 : std::min(twos, 4);
-    radices.push_back(1 << exponent);
-    twos -= exponent;
-  }
-  for (const int radix : {5, 3})
+  for (; twos > 4 || twos == 3; twos -= 3) radices.push_back(8);
+  if (twos > 0) radices.push_back(1 << twos);
+  for (const int radix : {7, 5, 3})
     for (; size % radix == 0; size /= radix) radices.push_back(radix);
   return radices;
-}
-
-// A transform of a power of two in double precision, for tables.
-void transform(std::vector<std::complex<double>>& z) {
-  const size_t size = z.size();
-  for (size_t i = 1, j = 0; i < size; ++i) {  // j: the bits of i in reverse
-    size_t bit = size / 2;
-    for (; (j & bit) != 0; bit /= 2) j ^= bit;
-    j ^= bit;
-    if (i < j) std::swap(z[i], z[j]);
-  }
-  std::vector<std::complex<double>> roots(size / 2);
-  for (size_t i = 0; i < roots.size(); ++i)
-    roots[i] =
-        std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(size));
-  for (size_t half = 1; half < size; half *= 2) {
-    for (size_t block = 0; block < size; block += 2 * half) {
-      for (size_t i = block; i < block + half; ++i) {
-        const std::complex<double> a = z[i],
-                                   b = z[i + half] * roots[(i - block) * (size / 2 / half)];
-        z[i] = a + b;
-        z[i + half] = a - b;
-      }
-    }
-  }
 }
 
 }  // namespace
 
 bool ComplexFft::has_size(int64_t size) {
-  for (const int factor : {2, 3, 5})
+  for (const int factor : {2, 3, 5, 7})
     while (size % factor == 0) size /= factor;
   return size == 1;
 }
@@ -78,7 +51,7 @@ ComplexFft::ComplexFft(int64_t size) : size_(size) {
   std::vector<int32_t> order = {0};  // positions for the passes so far, in units of the stride
   for (const int radix : radices_of(size)) {
     const int64_t length = size / blocks, stride = length / radix;
-    passes_.push_back({radix, blocks, stride, twiddles_.size()});
+    passes_.push_back({radix, stride, twiddles_.size()});
     for (int64_t j = 1; j < stride; ++j)
       for (int64_t q = 1; q < radix; ++q) push_root(twiddles_, j * q, length);
     std::vector<int32_t> next;
@@ -90,9 +63,14 @@ ComplexFft::ComplexFft(int64_t size) : size_(size) {
   positions_ = std::move(order);
 }
 
-void ComplexFft::run(float* z) const {
-  for (const Pass& pass : passes_)
-    fft_pass(pass.radix, z, pass.blocks, pass.stride, twiddles_.data() + pass.first_twiddle);
+void ComplexFft::run_passes(float* z, size_t first, int64_t blocks) const {
+  if (first == passes_.size()) return;
+  const Pass& pass = passes_[first];
+  fft_pass(pass.radix, z, blocks, pass.stride, twiddles_.data() + pass.first_twiddle);
+  blocks *= pass.radix;
+  if (blocks * pass.stride <= kRowsInCache) return run_passes(z, first + 1, blocks);
+  // What fits into the cache is completed block by block.
+  for (int64_t b = 0; b < blocks; ++b) run_passes(z + b * pass.stride * kRow, first + 1, 1);
 }
 
 RealFft::RealFft(int64_t size) : size_(size), half_(size % 2 == 0 ? size / 2 : size) {
@@ -110,26 +88,30 @@ RealFft::RealFft(int64_t size) : size_(size), half_(size % 2 == 0 ? size / 2 : s
 // exp(-2 pi i k m / n) is c[k] * c[m] / c[k - m] with c[j] = exp(-pi i j^2 / n): the transform is a
 // convolution with 1 / c, and that is a product of two transforms of a length that is easy.
 void RealFft::prepare_bluestein() {
-  const auto padded = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * half_ - 1)));
+  int64_t padded = 2 * half_ - 1;
+  while (!ComplexFft::has_size(padded)) ++padded;
   fft_ = std::make_unique<ComplexFft>(padded);
   work_rows_ = 2 * (half_ + 2 * padded);
   in_order_.resize(static_cast<size_t>(padded));
   std::iota(in_order_.begin(), in_order_.end(), 0);
   positions_ = in_order_.data();
-  std::vector<std::complex<double>> filter(static_cast<size_t>(padded));
+  std::vector<float> filter(static_cast<size_t>(padded * kRow));  // 1 / c, in lane 0
   for (int64_t j = 0; j < half_; ++j) {
     const double angle =
         std::numbers::pi * static_cast<double>(j * j % (2 * half_)) / static_cast<double>(half_);
-    const double re = std::cos(angle), im = std::sin(angle);
-    for (const double value : {re, -im}) chirp_.push_back(static_cast<float>(value));
-    for (const double value : {re, im}) conjugate_chirp_.push_back(static_cast<float>(value));
-    filter[static_cast<size_t>(j)] = {re, im};
-    if (j > 0) filter[static_cast<size_t>(padded - j)] = {re, im};
+    const auto re = static_cast<float>(std::cos(angle)), im = static_cast<float>(std::sin(angle));
+    chirp_.insert(chirp_.end(), {re, -im});
+    conjugate_chirp_.insert(conjugate_chirp_.end(), {re, im});
+    for (const int64_t at : {j, j > 0 ? padded - j : 0}) {
+      filter[static_cast<size_t>(at * kRow)] = re;
+      filter[static_cast<size_t>(at * kRow + kFrameLanes)] = im;
+    }
   }
-  transform(filter);
-  for (const std::complex<double>& value : filter)
-    for (const double part : {value.real(), value.imag()})
-      filter_.push_back(static_cast<float>(part / static_cast<double>(padded)));
+  fft_->run(filter.data());
+  for (const int32_t position : fft_->positions())
+    for (const int64_t part : {0, kFrameLanes})
+      filter_.push_back(filter[static_cast<size_t>(position * kRow + part)] /
+                        static_cast<float>(padded));
 }
 
 void RealFft::run_bluestein(float* z) const {

@@ -17,7 +17,7 @@ inline constexpr int64_t kMaxFftSize = int64_t{1} << 24;
 // What is computed of each frequency.
 enum class SpectrumKind : int8_t { kComplex, kMagnitude, kPower };
 
-// A complex transform of a length without prime factors above 5, in place. The results are in the
+// A complex transform of a length without prime factors above 7, in place. The results are in the
 // order in which the passes leave them. Immutable; any thread.
 class ComplexFft {
  public:
@@ -27,12 +27,15 @@ class ComplexFft {
   // Where the result for frequency k is.
   const std::vector<int32_t>& positions() const { return positions_; }
   // z: size() rows of 2 * kFrameLanes: real, then imaginary parts.
-  void run(float* z) const;
+  void run(float* z) const { run_passes(z, 0, 1); }
 
  private:
+  // Runs the passes from `first` on, over `blocks` blocks.
+  void run_passes(float* z, size_t first, int64_t blocks) const;
+
   struct Pass {
     int radix;
-    int64_t blocks, stride;
+    int64_t stride;
     size_t first_twiddle;
   };
   int64_t size_;

@@ -7,7 +7,7 @@
 
 namespace torchdali::kernels {
 
-// Transforms of `radix` (2, 3, 4, 5, 8 or 16) rows with a distance of `stride` rows, in each of
+// Transforms of `radix` (2, 3, 4, 5, 7, 8 or 16) rows with a distance of `stride` rows, in each of
 // `blocks` blocks of radix * stride rows. Result q > 0 at offset j of a block is multiplied with
 // twiddles[(j - 1) * (radix - 1) + q - 1], if j > 0.
 void fft_pass(int radix, float* z, int64_t blocks, int64_t stride, const float* twiddles);

@@ -14,11 +14,9 @@
 namespace torchdali::kernels {
 namespace TORCHDALI_ISA_NAMESPACE {
 
-// A row is computed in parts, which are vectors. Every lane sees the same operations in the same
-// order, whatever their width.
-inline constexpr int kPart = 4 << TORCHDALI_ISA_LEVEL;
+#include "kernels/audio/transpose_lanes.h"
+
 inline constexpr int kRow = 2 * kFrameLanes;  // floats of a complex row
-using Part [[gnu::vector_size(4 * kPart)]] = float;
 
 struct Complex {
   Part re, im;
@@ -29,7 +27,6 @@ inline Part load_part(const float* from) {
   std::memcpy(&x, from, sizeof(Part));
   return x;
 }
-inline void store_part(float* to, Part x) { std::memcpy(to, &x, sizeof(Part)); }
 inline Complex load(const float* row) { return {load_part(row), load_part(row + kFrameLanes)}; }
 inline void store(float* row, Complex x) {
   store_part(row, x.re);
@@ -62,32 +59,66 @@ inline Complex rotate16(Complex a) {
   if constexpr (K == 9) return times(a, -kCosPi8, kSinPi8);
 }
 
-// Transforms of R values in place, whose results are in order.
+// cos(2 * pi * k / R) and sin(2 * pi * k / R) for k = 1, 2, ... (R - 1) / 2.
 template <int R>
-struct Dft;
+struct Roots;
+template <>
+struct Roots<3> {
+  static constexpr float kCos[] = {-0.5f};
+  static constexpr float kSin[] = {0.86602540378443864676f};
+};
+template <>
+struct Roots<5> {
+  static constexpr float kCos[] = {0.30901699437494742410f, -0.80901699437494742410f};
+  static constexpr float kSin[] = {0.95105651629515357212f, 0.58778525229247312917f};
+};
+template <>
+struct Roots<7> {
+  static constexpr float kCos[] = {0.62348980185873353053f, -0.22252093395631440429f,
+                                   -0.90096886790241912624f};
+  static constexpr float kSin[] = {0.78183148246802980871f, 0.97492791218182360702f,
+                                   0.43388373911755812048f};
+};
+
+// Transforms of R values in place, whose results are in order. This one is for odd primes.
+template <int R>
+struct Dft {
+  [[gnu::always_inline]] static void run(Complex* z) {
+    constexpr int kHalf = (R - 1) / 2;
+    Complex sums[kHalf], differences[kHalf], first = z[0];
+    for (int i = 0; i < kHalf; ++i) {
+      sums[i] = z[i + 1] + z[R - 1 - i];
+      differences[i] = z[i + 1] - z[R - 1 - i];
+    }
+    for (int k = 1; k <= kHalf; ++k) {
+      Complex middle = z[0], side;
+      for (int i = 1; i <= kHalf; ++i) {
+        const int turn = i * k % R;
+        const bool mirrored = turn > kHalf;
+        const int at = (mirrored ? R - turn : turn) - 1;
+        middle = middle + sums[i - 1] * Roots<R>::kCos[at];
+        const Complex turned =
+            differences[i - 1] * (mirrored ? -Roots<R>::kSin[at] : Roots<R>::kSin[at]);
+        side = i == 1 ? turned : side + turned;
+      }
+      z[k] = minus_i(middle, side);
+      z[R - k] = plus_i(middle, side);
+    }
+    for (int i = 0; i < kHalf; ++i) first = first + sums[i];
+    z[0] = first;
+  }
+};
 
 template <>
 struct Dft<2> {
-  static void run(Complex* z) {
+  [[gnu::always_inline]] static void run(Complex* z) {
     const Complex a = z[0], b = z[1];
     z[0] = a + b;
     z[1] = a - b;
   }
 };
 
-template <>
-struct Dft<3> {
-  static void run(Complex* z) {
-    constexpr float kSin = 0.86602540378443864676f;
-    const Complex sum = z[1] + z[2], turned = (z[1] - z[2]) * kSin;
-    const Complex middle = z[0] - sum * 0.5f;
-    z[0] = z[0] + sum;
-    z[1] = minus_i(middle, turned);
-    z[2] = plus_i(middle, turned);
-  }
-};
-
-inline void dft4(Complex& z0, Complex& z1, Complex& z2, Complex& z3) {
+[[gnu::always_inline]] inline void dft4(Complex& z0, Complex& z1, Complex& z2, Complex& z3) {
   const Complex a = z0 + z2, b = z0 - z2, c = z1 + z3, d = z1 - z3;
   z0 = a + c;
   z1 = minus_i(b, d);
@@ -97,31 +128,12 @@ inline void dft4(Complex& z0, Complex& z1, Complex& z2, Complex& z3) {
 
 template <>
 struct Dft<4> {
-  static void run(Complex* z) { dft4(z[0], z[1], z[2], z[3]); }
-};
-
-template <>
-struct Dft<5> {
-  static void run(Complex* z) {
-    constexpr float kCos1 = 0.30901699437494742410f, kCos2 = -0.80901699437494742410f;
-    constexpr float kSin1 = 0.95105651629515357212f, kSin2 = 0.58778525229247312917f;
-    const Complex sum1 = z[1] + z[4], sum2 = z[2] + z[3];
-    const Complex turned1 = z[1] - z[4], turned2 = z[2] - z[3];
-    const Complex middle1 = z[0] + sum1 * kCos1 + sum2 * kCos2;
-    const Complex middle2 = z[0] + sum1 * kCos2 + sum2 * kCos1;
-    const Complex side1 = turned1 * kSin1 + turned2 * kSin2;
-    const Complex side2 = turned1 * kSin2 - turned2 * kSin1;
-    z[0] = z[0] + sum1 + sum2;
-    z[1] = minus_i(middle1, side1);
-    z[2] = minus_i(middle2, side2);
-    z[3] = plus_i(middle2, side2);
-    z[4] = plus_i(middle1, side1);
-  }
+  [[gnu::always_inline]] static void run(Complex* z) { dft4(z[0], z[1], z[2], z[3]); }
 };
 
 template <>
 struct Dft<8> {
-  static void run(Complex* z) {
+  [[gnu::always_inline]] static void run(Complex* z) {
     dft4(z[0], z[2], z[4], z[6]);
     dft4(z[1], z[3], z[5], z[7]);
     const Complex b1 = rotate16<2>(z[3]), b2 = z[5], b3 = rotate16<6>(z[7]);
@@ -139,7 +151,7 @@ struct Dft<8> {
 
 template <>
 struct Dft<16> {
-  static void run(Complex* z) {
+  [[gnu::always_inline]] static void run(Complex* z) {
     dft4(z[0], z[4], z[8], z[12]);
     dft4(z[1], z[5], z[9], z[13]);
     dft4(z[2], z[6], z[10], z[14]);
@@ -161,7 +173,7 @@ struct Dft<16> {
 };
 
 template <int R, bool kTwiddles>
-inline void transform_rows(float* z, int64_t stride, const float* twiddles) {
+[[gnu::always_inline]] inline void transform_rows(float* z, int64_t stride, const float* twiddles) {
   for (int lane = 0; lane < kFrameLanes; lane += kPart) {
     Complex values[R];
     for (int k = 0; k < R; ++k) values[k] = load(z + lane + k * stride * kRow);
@@ -190,6 +202,7 @@ void fft_pass(int radix, float* z, int64_t blocks, int64_t stride, const float* 
     case 3: return run_pass<3>(z, blocks, stride, twiddles);
     case 4: return run_pass<4>(z, blocks, stride, twiddles);
     case 5: return run_pass<5>(z, blocks, stride, twiddles);
+    case 7: return run_pass<7>(z, blocks, stride, twiddles);
     case 8: return run_pass<8>(z, blocks, stride, twiddles);
     default: return run_pass<16>(z, blocks, stride, twiddles);
   }

@@ -86,7 +86,7 @@ TORCHDALI_OPERATOR("power_spectrum")
     .optional_arg("nfft", ArgType::kInt,
                   "The length of the transform: shorter signals are padded with zeros, longer ones "
                   "cut off. By default the extent of the axis. Any length is possible; those "
-                  "without prime factors above 5 are fastest.")
+                  "without prime factors above 7 are fastest.")
     .arg("power", 2, "1 for magnitudes, 2 for powers.")
     .arg("axis", -1, "The axis that is transformed; negative numbers count from the last.")
     .cpu<PowerSpectrum>();

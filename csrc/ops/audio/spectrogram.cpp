@@ -25,6 +25,7 @@ class Spectrogram final : public Operator, public MakesFrames {
         ctx.output(0, DType::kFloat, args_.output_shape(array.frames), args_.output_layout())
             .as<float>();
     for (int64_t first = 0; first < array.frames; first += kFrameLanes) {
+      kernels::prefetch_tile(out, array, first);
       frames.read(tile);
       kernels::store_tile(out, array, first, tile);
     }
@@ -49,7 +50,7 @@ TORCHDALI_OPERATOR("spectrogram")
     .optional_arg("nfft", ArgType::kInt,
                   "The length of the transform; frames are padded with zeros. By default the "
                   "length of the window. Any length is possible; those without prime factors above "
-                  "5 are fastest.")
+                  "7 are fastest.")
     .arg("window_length", 512, "The number of samples of a frame.")
     .arg("window_step", 256, "The number of samples between the starts of two frames.")
     .optional_arg("window_fn", ArgType::kFloatVec,
