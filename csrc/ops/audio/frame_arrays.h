@@ -3,14 +3,13 @@
 // are read in order (core/audio/audio_part.h).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <utility>
 
 #include "core/audio/audio_part.h"
 #include "kernels/audio/tiles.h"
+#include "kernels/audio_features/frame_rows.h"
 
 namespace torchdali {
 
@@ -24,58 +23,29 @@ struct FrameAxis {
   }
 };
 
-// Copies whole tiles of an array [rows][frames] to or from consecutive tiles. Row by row, since
-// rows are in different pages: reading one tile at a time waits for memory.
-inline void load_tiles(float* tiles, const float* in, const kernels::FrameArray& array,
-                       int64_t count) {
-  for (int64_t r = 0; r < array.rows; ++r)
-    for (int64_t t = 0; t < count; ++t)
-      std::memcpy(tiles + (t * array.rows + r) * kFrameLanes,
-                  in + r * array.frames + t * kFrameLanes, kFrameLanes * sizeof(float));
-}
-inline void store_tiles(float* out, const float* tiles, const kernels::FrameArray& array,
-                        int64_t count) {
-  for (int64_t r = 0; r < array.rows; ++r)
-    for (int64_t t = 0; t < count; ++t)
-      std::memcpy(out + r * array.frames + t * kFrameLanes,
-                  tiles + (t * array.rows + r) * kFrameLanes, kFrameLanes * sizeof(float));
-}
-
-// Filters every frame of `in`; a frame of the output has `rows` values. filter(out_tile, in_tile)
-// computes 16 frames.
+// Filters every frame of `in`; a frame of the output has `rows` values. filter(out, in, frames)
+// computes a multiple of 16 frames in rows.
 template <class Fn>
 void filter_array(SampleContext& ctx, float* out, int64_t rows, const float* in,
                   const FrameAxis& axis, Fn&& filter) {
+  const auto tile_of = [&](int64_t count) {
+    return ctx.scratch<float>(static_cast<size_t>(count * kFrameLanes)).data();
+  };
+  float* const from = tile_of(axis.extent);
+  float* const to = tile_of(rows);
   // Without `inner`, each frame is contiguous.
   const bool contiguous = axis.inner == 1;
   const int64_t arrays = contiguous ? 1 : axis.outer, frames = contiguous ? axis.outer : axis.inner;
   const kernels::FrameArray source = {axis.extent, frames, contiguous},
                             target = {rows, frames, contiguous};
-  // So many tiles that they fit into the second-level cache.
-  constexpr int64_t kMostRows = 4096, kMostTiles = 8;
-  const int64_t most =
-      contiguous ? 1
-                 : std::clamp<int64_t>(
-                       std::min(frames / kFrameLanes, kMostRows / std::max(rows, axis.extent)), 1,
-                       kMostTiles);
-  const auto tiles_of = [&](int64_t count) {
-    return ctx.scratch<float>(static_cast<size_t>(most * count * kFrameLanes)).data();
-  };
-  float* const from = tiles_of(axis.extent);
-  float* const to = tiles_of(rows);
+  const int64_t in_place = contiguous ? 0 : frames - frames % kFrameLanes;
   for (int64_t a = 0; a < arrays; ++a, in += axis.extent * frames, out += rows * frames) {
-    int64_t first = 0;
-    for (; !contiguous && frames - first >= kFrameLanes;) {
-      const int64_t tiles = std::min((frames - first) / kFrameLanes, most);
-      load_tiles(from, in + first, source, tiles);
-      for (int64_t t = 0; t < tiles; ++t)
-        filter(to + t * rows * kFrameLanes, from + t * axis.extent * kFrameLanes);
-      store_tiles(out + first, to, target, tiles);
-      first += tiles * kFrameLanes;
-    }
-    for (; first < frames; first += kFrameLanes) {
+    if (in_place > 0)
+      filter(kernels::FrameRows<float>{out, frames}, kernels::FrameRows<const float>{in, frames},
+             in_place);
+    for (int64_t first = in_place; first < frames; first += kFrameLanes) {
       kernels::load_tile(from, in, source, first);
-      filter(to, from);
+      filter(kernels::FrameRows<float>{to}, kernels::FrameRows<const float>{from}, kFrameLanes);
       kernels::store_tile(out, target, first, to);
     }
   }
