@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/audio_features/frame_rows.h"
+
 namespace torchdali::kernels {
 
 // `coefficients` <= `size`.
@@ -18,7 +20,8 @@ struct DctMatrix {
 // by 1 + lifter / 2 * sin(pi * (k + 1) / lifter).
 DctMatrix make_dct(int type, int64_t size, int64_t coefficients, bool normalize, double lifter);
 
-// Transforms a tile of frames: [size] rows to [coefficients] rows.
-void apply_dct(float* out, const float* in, const DctMatrix& dct);
+// Transforms frames: [size] rows to [coefficients] rows. `frames` is a multiple of kFrameLanes.
+void apply_dct(FrameRows<float> out, FrameRows<const float> in, int64_t frames,
+               const DctMatrix& dct);
 
 }  // namespace torchdali::kernels

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/audio_features/frame_rows.h"
+
 namespace torchdali::kernels {
 
 enum class MelFormula : int8_t { kSlaney, kHtk };
@@ -31,7 +33,8 @@ double mel_to_hz(MelFormula formula, double mel);
 // `bins` frequencies from 0 to half of the sample rate.
 MelBank make_mel_bank(const MelFilters& filters, int64_t bins);
 
-// Filters a tile of frames: [bins] rows to [filters] rows.
-void apply_mel(float* out, const float* in, const MelBank& bank);
+// Filters frames: [bins] rows to [filters] rows. `frames` is a multiple of kFrameLanes.
+void apply_mel(FrameRows<float> out, FrameRows<const float> in, int64_t frames,
+               const MelBank& bank);
 
 }  // namespace torchdali::kernels

@@ -9,6 +9,7 @@
 
 #include "core/audio/audio_part.h"
 #include "kernels/audio/tiles.h"
+#include "kernels/audio_features/frame_rows.h"
 
 namespace torchdali {
 
@@ -22,8 +23,8 @@ struct FrameAxis {
   }
 };
 
-// Filters every frame of `in`; a frame of the output has `rows` values. filter(out_tile, in_tile)
-// computes 16 frames.
+// Filters every frame of `in`; a frame of the output has `rows` values. filter(out, in, frames)
+// computes a multiple of 16 frames in rows.
 template <class Fn>
 void filter_array(SampleContext& ctx, float* out, int64_t rows, const float* in,
                   const FrameAxis& axis, Fn&& filter) {
@@ -37,12 +38,17 @@ void filter_array(SampleContext& ctx, float* out, int64_t rows, const float* in,
   const int64_t arrays = contiguous ? 1 : axis.outer, frames = contiguous ? axis.outer : axis.inner;
   const kernels::FrameArray source = {axis.extent, frames, contiguous},
                             target = {rows, frames, contiguous};
-  for (int64_t a = 0; a < arrays; ++a)
-    for (int64_t first = 0; first < frames; first += kFrameLanes) {
-      kernels::load_tile(from, in + a * axis.extent * frames, source, first);
-      filter(to, from);
-      kernels::store_tile(out + a * rows * frames, target, first, to);
+  const int64_t in_place = contiguous ? 0 : frames - frames % kFrameLanes;
+  for (int64_t a = 0; a < arrays; ++a, in += axis.extent * frames, out += rows * frames) {
+    if (in_place > 0)
+      filter(kernels::FrameRows<float>{out, frames}, kernels::FrameRows<const float>{in, frames},
+             in_place);
+    for (int64_t first = in_place; first < frames; first += kFrameLanes) {
+      kernels::load_tile(from, in, source, first);
+      filter(kernels::FrameRows<float>{to}, kernels::FrameRows<const float>{from}, kFrameLanes);
+      kernels::store_tile(out, target, first, to);
     }
+  }
 }
 
 // The frames of `in`, filtered.

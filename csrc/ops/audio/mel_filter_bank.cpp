@@ -97,14 +97,18 @@ class MelFilterBank final : public Operator, public FiltersFrames {
     const auto bank = args_.bank(in.shape[axis]);
     SampleView& out = args_.make_output(ctx, axis);
     if (out.volume() == 0) return;
-    filter_array(ctx, out.as<float>(), args_.filters(), in.as<const float>(), {in.shape, axis},
-                 [&](float* to, const float* from) { kernels::apply_mel(to, from, *bank); });
+    filter_array(
+        ctx, out.as<float>(), args_.filters(), in.as<const float>(), {in.shape, axis},
+        [&](auto to, auto from, int64_t frames) { kernels::apply_mel(to, from, frames, *bank); });
+  }
+  void write_frames(SampleContext& ctx, FrameReader& in, bool time_first) const {
+    store_frames(ctx, in, time_first);
   }
   std::unique_ptr<FrameReader> filter_frames(SampleContext& ctx, FrameReader& in,
                                              bool /*time_first*/) const override {
     return filtered_frames(ctx, in, args_.filters(),
                            [bank = args_.bank(in.rows())](float* to, const float* from) {
-                             kernels::apply_mel(to, from, *bank);
+                             kernels::apply_mel({to}, {from}, kFrameLanes, *bank);
                            });
   }
 

@@ -88,15 +88,19 @@ class Mfcc final : public Operator, public FiltersFrames {
     SampleView& out = args_.make_output(ctx, axis);
     if (out.volume() == 0) return;
     const auto matrix = args_.matrix(in.shape[axis]);
-    filter_array(ctx, out.as<float>(), out.shape[axis], in.as<const float>(), {in.shape, axis},
-                 [&](float* to, const float* from) { kernels::apply_dct(to, from, *matrix); });
+    filter_array(
+        ctx, out.as<float>(), out.shape[axis], in.as<const float>(), {in.shape, axis},
+        [&](auto to, auto from, int64_t frames) { kernels::apply_dct(to, from, frames, *matrix); });
+  }
+  void write_frames(SampleContext& ctx, FrameReader& in, bool time_first) const {
+    store_frames(ctx, in, time_first);
   }
   std::unique_ptr<FrameReader> filter_frames(SampleContext& ctx, FrameReader& in,
                                              bool time_first) const override {
     if (!args_.is_of_frames(time_first) || in.rows() == 0) return nullptr;
     return filtered_frames(ctx, in, args_.coefficients(in.rows()),
                            [matrix = args_.matrix(in.rows())](float* to, const float* from) {
-                             kernels::apply_dct(to, from, *matrix);
+                             kernels::apply_dct({to}, {from}, kFrameLanes, *matrix);
                            });
   }
 
