@@ -46,6 +46,11 @@ class TimeStretchArgs {
                          dtype_name(in.dtype), ", expected float32",
                          to_fix("use fn.cast, or decode with dtype=types.FLOAT"));
     const int64_t channels = in.shape.ndim() == 2 ? in.shape[1] : 1;
+    // All channels of some windows are in scratch memory.
+    constexpr int64_t kMostChannels = 1024;
+    TORCHDALI_CHECK(channels <= kMostChannels, "input `audio` has ", channels,
+                    " channels, at most ", kMostChannels, " are possible",
+                    to_fix("if these are its samples, use fn.transpose"));
     const Stretching result = (*this)(ctx, in.shape[0], channels);
     Shape shape = in.shape;
     shape[0] = result.output_frames();

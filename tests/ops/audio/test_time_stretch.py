@@ -135,6 +135,11 @@ def test_wrong_arguments_are_errors(args, message):
         run_op(OP, signal(1, 50), layout="t", **args)
 
 
+def test_samples_are_not_taken_for_channels():
+    with pytest.raises(ValueError, match="input `audio` has 5000 channels, at most 1024"):
+        run_op(OP, signal(1, 2, 5000), layout="tc", rate=1.0)
+
+
 def test_values_that_are_no_numbers_do_no_harm():
     x = signal(1, 5000)
     x[2000:2100] = math.nan
