@@ -138,7 +138,7 @@ struct SpectrogramKernel : Kernel<SpectrogramTask> {
       float x = task.filters ? filtered(in, row) : in[row];
       most = !any || x > most ? x : most;
       any = true;
-      if (task.decibels) x = to_decibels(x, task.scale);
+      if (task.decibels && task.maxima == nullptr) x = to_decibels(x, task.scale);
       const int64_t at = first + frame;
       out[task.time_first ? at * task.rows + row : row * task.frames + at] = x;
     }
@@ -187,30 +187,34 @@ struct RelativeDecibelsKernel : Kernel<RelativeDecibelsTask> {
 TORCHDALI_GPU_KERNEL(RelativeDecibelsKernel)
 
 // Element `i` of a spectrogram whose transform has other factors than SpectrogramKernel has, or is
-// too large for it: the sum of the definition. Angles are reduced as integers.
+// too large for it: the sum of the definition, in float64. The root of unity is multiplied from
+// sample to sample, and computed anew from time to time.
 struct DirectSpectrogramKernel : Kernel<SpectrogramTask> {
   TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t inner = task.time_first ? task.rows : task.frames;
     const int64_t outer = i / inner, rest = i - outer * inner;
     const WindowedFrame samples(task, blob, task.time_first ? outer : rest);
     const auto k = static_cast<int>(task.time_first ? rest : outer);
-    const auto* roots = list<Root>(task.roots);
+    constexpr int kExact = 64;
+    const double turn = 2 * 3.14159265358979323846 / task.nfft;
+    const double step_re = cos(turn * k), step_im = sin(turn * k);
     double re = 0, im = 0;
-    int at = 0;  // k * n % nfft
-    for (int n = 0; n < task.window_length; ++n) {
-      const double x = samples[n];
-      re += x * roots[at].cosine;
-      im += x * roots[at].sine;
-      at += k;
-      if (at >= task.nfft) at -= task.nfft;
+    for (int begin = 0; begin < task.window_length; begin += kExact) {
+      const auto angle = static_cast<double>(int64_t{k} * begin % task.nfft);
+      double root_re = cos(turn * angle), root_im = sin(turn * angle);
+      const int left = task.window_length - begin, count = left < kExact ? left : kExact;
+      for (int n = begin; n < begin + count; ++n) {
+        const double x = samples[n];
+        re += x * root_re;
+        im += x * root_im;
+        const double next = root_re * step_re - root_im * step_im;
+        root_im = root_re * step_im + root_im * step_re;
+        root_re = next;
+      }
     }
     const double square = re * re + im * im;
     static_cast<float*>(task.out)[i] = static_cast<float>(task.magnitudes ? sqrt(square) : square);
   }
-  // Task::roots: those of all angles, 2 * pi * i / nfft.
-  struct Root {
-    float cosine, sine;
-  };
 };
 TORCHDALI_GPU_KERNEL(DirectSpectrogramKernel)
 

@@ -38,8 +38,10 @@ struct SpectrogramTask : TaskBase {
   BlobOffset bands = 0, weights = 0;  // FilterBand[rows], float[]; if `filters`
   bool filters = false;
   bool decibels = false;
+  // A reference of 0: the largest value of the sample, for RelativeDecibelsKernel, which needs
+  // `maxima`. The output is not in decibels yet.
   DecibelScale scale;
-  float* maxima = nullptr;  // unless null: gets the largest value of each block, before decibels
+  float* maxima = nullptr;  // gets the largest value of each block
 
   template <class Fn>
   void for_each_address(Fn&& fn) {
