@@ -18,16 +18,18 @@ inline constexpr int kPart = 4 << TORCHDALI_ISA_LEVEL;
 using Part [[gnu::vector_size(4 * kPart)]] = float;
 
 // Four samples of kPart / 4 frames, every fourth one from `in` on.
-inline Part load_fours(const float* in, int64_t step) {
+inline Part load_fours(const float* in, [[maybe_unused]] int64_t step) {
 #if TORCHDALI_ISA_LEVEL == 2
   __m512 x = _mm512_castps128_ps512(_mm_loadu_ps(in));
   x = _mm512_mask_broadcast_f32x4(x, 0x00f0, _mm_loadu_ps(in + 4 * step));
   x = _mm512_mask_broadcast_f32x4(x, 0x0f00, _mm_loadu_ps(in + 8 * step));
   return _mm512_mask_broadcast_f32x4(x, 0xf000, _mm_loadu_ps(in + 12 * step));
+#elif TORCHDALI_ISA_LEVEL == 1
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(in)), _mm_loadu_ps(in + 4 * step),
+                              1);
 #else
   Part x;
-  for (int i = 0; i < kPart / 4; ++i)
-    std::memcpy(reinterpret_cast<char*>(&x) + 16 * i, in + i * 4 * step, 16);
+  std::memcpy(&x, in, sizeof(Part));
   return x;
 #endif
 }

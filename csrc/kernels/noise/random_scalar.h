@@ -13,8 +13,8 @@
 
 namespace torchdali::kernels {
 
-// Natural logarithm of x in [2^-31, 1]. Source of the coefficients, and of those below: S. Moshier,
-// Cephes, logf, sinf and cosf; relative errors below 2^-22.
+// Natural logarithm of a positive normal number. Source of the coefficients, and of those below:
+// S. Moshier, Cephes, logf, sinf and cosf; relative errors below 2^-22.
 [[gnu::always_inline]] constexpr float log_of(float x) {
   constexpr int32_t kSqrtHalf = 0x3F3504F3;
   const int32_t bits = std::bit_cast<int32_t>(x);

@@ -4,9 +4,6 @@
 namespace torchdali {
 namespace {
 
-// Beyond this, a tile of 16 frames would be 4 GiB.
-constexpr int64_t kMaxLength = int64_t{1} << 26;
-
 int64_t positive(const OpSpec& spec, std::string_view name) {
   const auto value = spec.get<int64_t>(name);
   TORCHDALI_CHECK(value > 0, "argument `", name, "` is ", value, ", expected a positive number");
@@ -18,18 +15,20 @@ int64_t positive(const OpSpec& spec, std::string_view name) {
 SpectrogramArgs::SpectrogramArgs(const OpSpec& spec) {
   framing_.length = positive(spec, "window_length");
   framing_.step = positive(spec, "window_step");
-  TORCHDALI_CHECK(framing_.length <= kMaxLength && framing_.step <= kMaxLength,
+  TORCHDALI_CHECK(framing_.length <= kernels::kMaxFftSize && framing_.step <= kernels::kMaxFftSize,
                   "arguments `window_length` and `window_step` are ", framing_.length, " and ",
-                  framing_.step, ", expected at most ", kMaxLength);
+                  framing_.step, ", expected at most ", kernels::kMaxFftSize);
   framing_.centred = spec.get<bool>("center_windows");
   reflects_ = framing_.centred && spec.get<bool>("reflect_padding");
   nfft_ = spec.has("nfft") ? spec.get<int64_t>("nfft") : framing_.length;
-  TORCHDALI_CHECK(nfft_ >= framing_.length && nfft_ <= kMaxLength, "argument `nfft` is ", nfft_,
-                  ", expected at least `window_length`, which is ", framing_.length,
-                  ", and at most ", kMaxLength, to_fix("pass a greater nfft, or a shorter window"));
-  power_ = spec.get<int>("power");
-  TORCHDALI_CHECK(power_ == 1 || power_ == 2, "argument `power` is ", power_,
+  TORCHDALI_CHECK(nfft_ >= framing_.length && nfft_ <= kernels::kMaxFftSize, "argument `nfft` is ",
+                  nfft_, ", expected at least `window_length`, which is ", framing_.length,
+                  ", and at most ", kernels::kMaxFftSize,
+                  to_fix("pass a greater nfft, or a shorter window"));
+  const int power = spec.get<int>("power");
+  TORCHDALI_CHECK(power == 1 || power == 2, "argument `power` is ", power,
                   ", expected 1 (magnitude) or 2 (power)");
+  kind_ = power == 1 ? kernels::SpectrumKind::kMagnitude : kernels::SpectrumKind::kPower;
   const auto layout = spec.get<Layout>("layout");
   TORCHDALI_CHECK(layout == Layout("ft") || layout == Layout("tf"), "argument `layout` is ", layout,
                   ", expected \"ft\" or \"tf\"");

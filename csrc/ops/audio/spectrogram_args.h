@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/operator.h"
+#include "kernels/audio/fft.h"
 #include "kernels/audio/frames.h"
 
 namespace torchdali {
@@ -20,7 +21,7 @@ class SpectrogramArgs {
   bool reflects() const { return reflects_; }  // pads with mirrored samples, not with zeros
   int64_t nfft() const { return nfft_; }
   int64_t rows() const { return nfft_ / 2 + 1; }
-  int power() const { return power_; }  // 1 or 2
+  kernels::SpectrumKind kind() const { return kind_; }
   bool time_first() const { return time_first_; }
 
   // Checks an input, and returns its number of samples.
@@ -37,7 +38,7 @@ class SpectrogramArgs {
   std::vector<float> window_;
   bool reflects_ = false;
   int64_t nfft_ = 0;
-  int power_ = 2;
+  kernels::SpectrumKind kind_ = kernels::SpectrumKind::kPower;
   bool time_first_ = false;
 };
 
