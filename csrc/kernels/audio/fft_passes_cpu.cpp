@@ -14,11 +14,9 @@
 namespace torchdali::kernels {
 namespace TORCHDALI_ISA_NAMESPACE {
 
-// A row is computed in parts, which are vectors. Every lane sees the same operations in the same
-// order, whatever their width.
-inline constexpr int kPart = 4 << TORCHDALI_ISA_LEVEL;
+#include "kernels/audio/transpose_lanes.h"
+
 inline constexpr int kRow = 2 * kFrameLanes;  // floats of a complex row
-using Part [[gnu::vector_size(4 * kPart)]] = float;
 
 struct Complex {
   Part re, im;
@@ -29,7 +27,6 @@ inline Part load_part(const float* from) {
   std::memcpy(&x, from, sizeof(Part));
   return x;
 }
-inline void store_part(float* to, Part x) { std::memcpy(to, &x, sizeof(Part)); }
 inline Complex load(const float* row) { return {load_part(row), load_part(row + kFrameLanes)}; }
 inline void store(float* row, Complex x) {
   store_part(row, x.re);
@@ -68,7 +65,7 @@ struct Dft;
 
 template <>
 struct Dft<2> {
-  static void run(Complex* z) {
+  [[gnu::always_inline]] static void run(Complex* z) {
     const Complex a = z[0], b = z[1];
     z[0] = a + b;
     z[1] = a - b;
@@ -77,7 +74,7 @@ struct Dft<2> {
 
 template <>
 struct Dft<3> {
-  static void run(Complex* z) {
+  [[gnu::always_inline]] static void run(Complex* z) {
     constexpr float kSin = 0.86602540378443864676f;
     const Complex sum = z[1] + z[2], turned = (z[1] - z[2]) * kSin;
     const Complex middle = z[0] - sum * 0.5f;
@@ -87,7 +84,7 @@ struct Dft<3> {
   }
 };
 
-inline void dft4(Complex& z0, Complex& z1, Complex& z2, Complex& z3) {
+[[gnu::always_inline]] inline void dft4(Complex& z0, Complex& z1, Complex& z2, Complex& z3) {
   const Complex a = z0 + z2, b = z0 - z2, c = z1 + z3, d = z1 - z3;
   z0 = a + c;
   z1 = minus_i(b, d);
@@ -97,12 +94,12 @@ inline void dft4(Complex& z0, Complex& z1, Complex& z2, Complex& z3) {
 
 template <>
 struct Dft<4> {
-  static void run(Complex* z) { dft4(z[0], z[1], z[2], z[3]); }
+  [[gnu::always_inline]] static void run(Complex* z) { dft4(z[0], z[1], z[2], z[3]); }
 };
 
 template <>
 struct Dft<5> {
-  static void run(Complex* z) {
+  [[gnu::always_inline]] static void run(Complex* z) {
     constexpr float kCos1 = 0.30901699437494742410f, kCos2 = -0.80901699437494742410f;
     constexpr float kSin1 = 0.95105651629515357212f, kSin2 = 0.58778525229247312917f;
     const Complex sum1 = z[1] + z[4], sum2 = z[2] + z[3];
@@ -121,7 +118,7 @@ struct Dft<5> {
 
 template <>
 struct Dft<8> {
-  static void run(Complex* z) {
+  [[gnu::always_inline]] static void run(Complex* z) {
     dft4(z[0], z[2], z[4], z[6]);
     dft4(z[1], z[3], z[5], z[7]);
     const Complex b1 = rotate16<2>(z[3]), b2 = z[5], b3 = rotate16<6>(z[7]);
@@ -139,7 +136,7 @@ struct Dft<8> {
 
 template <>
 struct Dft<16> {
-  static void run(Complex* z) {
+  [[gnu::always_inline]] static void run(Complex* z) {
     dft4(z[0], z[4], z[8], z[12]);
     dft4(z[1], z[5], z[9], z[13]);
     dft4(z[2], z[6], z[10], z[14]);
@@ -161,7 +158,7 @@ struct Dft<16> {
 };
 
 template <int R, bool kTwiddles>
-inline void transform_rows(float* z, int64_t stride, const float* twiddles) {
+[[gnu::always_inline]] inline void transform_rows(float* z, int64_t stride, const float* twiddles) {
   for (int lane = 0; lane < kFrameLanes; lane += kPart) {
     Complex values[R];
     for (int k = 0; k < R; ++k) values[k] = load(z + lane + k * stride * kRow);

@@ -25,6 +25,7 @@ class Spectrogram final : public Operator, public MakesFrames {
         ctx.output(0, DType::kFloat, args_.output_shape(array.frames), args_.output_layout())
             .as<float>();
     for (int64_t first = 0; first < array.frames; first += kFrameLanes) {
+      kernels::prefetch_tile(out, array, first);
       frames.read(tile);
       kernels::store_tile(out, array, first, tile);
     }
