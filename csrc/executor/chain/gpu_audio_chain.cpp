@@ -64,7 +64,7 @@ class AudioTaskBuilder final : private SampleMemory {
             .layout = task.time_first ? "tf" : "ft"};
   }
   void add_tasks(gpu::SpectrogramTask& task) {
-    if (task.decibels && task.scale.reference == 0) {
+    if (task.relative) {
       constexpr int64_t kPerBlock = gpu::RelativeDecibelsKernel::kPerBlock;
       task.maxima = static_cast<float*>(
           tasks_.workspace.reserve(task.size * static_cast<int64_t>(sizeof(float))));

@@ -34,7 +34,7 @@ struct SpectrogramKernel : Kernel<SpectrogramTask> {
   }
 
   TORCHDALI_HOST_DEVICE int phases() const {
-    return task.plan.passes + 2 + (task.maxima != nullptr ? 1 : 0);
+    return task.plan.passes + 2 + (task.relative ? 1 : 0);
   }
   TORCHDALI_HOST_DEVICE void operator()(int64_t block, int phase, int thread,
                                         Shared& shared) const {
@@ -129,26 +129,27 @@ struct SpectrogramKernel : Kernel<SpectrogramTask> {
                                        Shared& shared) const {
     auto* out = static_cast<float*>(task.out);
     float most = 0;
-    bool any = false;
     for (int i = thread; i < task.rows * frames; i += kThreads) {
       const int inner = task.time_first ? task.rows : frames;
       const int outer = i / inner, rest = i - outer * inner;
       const int row = task.time_first ? rest : outer, frame = task.time_first ? outer : rest;
       const float* in = powers(shared, frame);
       float x = task.filters ? filtered(in, row) : in[row];
-      most = !any || x > most ? x : most;
-      any = true;
-      if (task.decibels && task.maxima == nullptr) x = to_decibels(x, task.scale);
+      most = x > most ? x : most;
+      if (task.decibels && !task.relative) x = kernels::decibels_of(x, task.scale);
       const int64_t at = first + frame;
       out[task.time_first ? at * task.rows + row : row * task.frames + at] = x;
     }
-    if (task.maxima != nullptr) shared.maxima[thread] = any ? most : -INFINITY;
+    if (task.relative) shared.maxima[thread] = most;
   }
+  // As MelKernel.
   TORCHDALI_HOST_DEVICE float filtered(const float* in, int row) const {
-    const FilterBand band = list<FilterBand>(task.bands)[row];
-    const float* weights = list<float>(task.weights) + band.first_weight;
+    const int32_t* start = list<int32_t>(task.start) + row;
+    const float* rising = list<float>(task.rising);
+    const float* falling = list<float>(task.falling);
     float sum = 0;
-    for (int i = 0; i < band.count; ++i) sum = multiply_add(weights[i], in[band.begin + i], sum);
+    for (int b = start[0]; b < start[1]; ++b) sum += in[b] * rising[b];
+    for (int b = start[1]; b < start[2]; ++b) sum += in[b] * falling[b];
     return sum;
   }
 };
@@ -167,21 +168,23 @@ struct RelativeDecibelsKernel : Kernel<RelativeDecibelsTask> {
   TORCHDALI_HOST_DEVICE void operator()(int64_t block, int phase, int thread,
                                         Shared& shared) const {
     if (phase == 0) {
-      float most = -INFINITY;
+      float most = 0;
       for (int64_t i = thread; i < task.num_maxima; i += kThreads)
         most = task.maxima[i] > most ? task.maxima[i] : most;
       shared.maxima[thread] = most;
       return;
     }
-    DecibelScale scale = task.scale;
-    scale.reference = shared.maxima[0];
-    for (int t = 1; t < kThreads; ++t)
-      if (shared.maxima[t] > scale.reference) scale.reference = shared.maxima[t];
+    float greatest = 0;
+    for (int t = 0; t < kThreads; ++t)
+      greatest = shared.maxima[t] > greatest ? shared.maxima[t] : greatest;
+    kernels::DecibelScale scale = task.scale;
+    scale.inverse_reference = kernels::inverse_of_reference(greatest);
     const int64_t begin = block * kPerBlock;
     const int64_t end = begin + kPerBlock < task.values ? begin + kPerBlock : task.values;
     const auto* in = static_cast<const float*>(task.in);
     auto* out = static_cast<float*>(task.out);
-    for (int64_t i = begin + thread; i < end; i += kThreads) out[i] = to_decibels(in[i], scale);
+    for (int64_t i = begin + thread; i < end; i += kThreads)
+      out[i] = kernels::decibels_of(in[i], scale);
   }
 };
 TORCHDALI_GPU_KERNEL(RelativeDecibelsKernel)

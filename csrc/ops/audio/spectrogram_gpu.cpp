@@ -67,7 +67,7 @@ void SpectrogramGpu::describe_signal(const SampleContext& ctx, gpu::Blob& blob,
   task.nfft = static_cast<int32_t>(args_.nfft());
   task.window = blob.keep_once(std::span<const float>(args_.window()));
   task.reflects = args_.reflects();
-  task.magnitudes = args_.power() == 1;
+  task.magnitudes = args_.kind() == kernels::SpectrumKind::kMagnitude;
   task.time_first = args_.time_first();
   task.rows = static_cast<int32_t>(args_.rows());
 }
