@@ -69,7 +69,7 @@ class AudioTaskBuilder final : private SampleMemory {
       task.maxima = static_cast<float*>(
           tasks_.workspace.reserve(task.size * static_cast<int64_t>(sizeof(float))));
       gpu::RelativeDecibelsTask relative;
-      relative.in = relative.out = task.out;
+      relative.out = task.out;
       relative.values = task.rows * task.frames;
       relative.size = (relative.values + kPerBlock - 1) / kPerBlock;
       relative.maxima = task.maxima;

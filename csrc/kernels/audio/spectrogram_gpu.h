@@ -181,10 +181,9 @@ struct RelativeDecibelsKernel : Kernel<RelativeDecibelsTask> {
     scale.inverse_reference = kernels::inverse_of_reference(greatest);
     const int64_t begin = block * kPerBlock;
     const int64_t end = begin + kPerBlock < task.values ? begin + kPerBlock : task.values;
-    const auto* in = static_cast<const float*>(task.in);
-    auto* out = static_cast<float*>(task.out);
+    auto* values = static_cast<float*>(task.out);
     for (int64_t i = begin + thread; i < end; i += kThreads)
-      out[i] = kernels::decibels_of(in[i], scale);
+      values[i] = kernels::decibels_of(values[i], scale);
   }
 };
 TORCHDALI_GPU_KERNEL(RelativeDecibelsKernel)

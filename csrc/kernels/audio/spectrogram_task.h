@@ -51,7 +51,7 @@ struct SpectrogramTask : TaskBase {
   TORCHDALI_HOST_DEVICE int32_t power_stride() const { return bins() | 1; }
 };
 
-// Decibels of the output of a SpectrogramTask, relative to its largest value. `out` may be `in`.
+// Replaces the values in `out`, made by a SpectrogramTask, by decibels relative to the largest one.
 struct RelativeDecibelsTask : TaskBase {
   int64_t values = 0;
   const float* maxima = nullptr;
