@@ -4240,6 +4240,7 @@ def spectrogram(
     reflect_padding: bool | None = True,
     layout: str | None = "ft",
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Computes magnitudes or powers of the frequencies of short, overlapping frames of a signal.
     Each frame is multiplied with a window function, and transformed.
@@ -4261,6 +4262,8 @@ def spectrogram(
         layout: layout str, default "ft". "ft" (frequency, time) or "tf".
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: float: nfft / 2 + 1 frequencies of each frame.
@@ -4280,6 +4283,7 @@ def spectrogram(
     reflect_padding: bool | None = True,
     layout: str | None = "ft",
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def sphere(
