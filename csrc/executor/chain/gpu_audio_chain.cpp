@@ -7,16 +7,11 @@
 #include "core/batch_context.h"
 #include "executor/chain/gpu_unfused_chain.h"
 #include "gpu/audio_chain.h"
+#include "gpu/audio_chain_tasks.h"
 #include "gpu/device.h"
-#include "kernels/audio/spectrogram_gpu.h"
 
 namespace torchdali {
 namespace {
-
-struct AudioTasks final : gpu::TaskBatch {
-  gpu::Tasks<gpu::SpectrogramKernel> spectrograms{*this};
-  gpu::Tasks<gpu::RelativeDecibelsKernel> decibels{*this};
-};
 
 // Describes the samples of one batch as tasks, if they fit.
 class AudioTaskBuilder final : private SampleMemory {
@@ -43,7 +38,7 @@ class AudioTaskBuilder final : private SampleMemory {
     } catch (const Error&) {
       return false;
     }
-    add_tasks(task);
+    tasks_.add(*outer_, task);
     return true;
   }
   void launch() { tasks_.launch(batch_); }
@@ -63,22 +58,6 @@ class AudioTaskBuilder final : private SampleMemory {
             .shape = task.time_first ? Shape{task.frames, rows} : Shape{rows, task.frames},
             .layout = task.time_first ? "tf" : "ft"};
   }
-  void add_tasks(gpu::SpectrogramTask& task) {
-    if (task.relative) {
-      constexpr int64_t kPerBlock = gpu::RelativeDecibelsKernel::kPerBlock;
-      task.maxima = static_cast<float*>(
-          tasks_.workspace.reserve(task.size * static_cast<int64_t>(sizeof(float))));
-      gpu::RelativeDecibelsTask relative;
-      relative.out = task.out;
-      relative.values = task.rows * task.frames;
-      relative.size = (relative.values + kPerBlock - 1) / kPerBlock;
-      relative.maxima = task.maxima;
-      relative.num_maxima = task.size;
-      relative.scale = task.scale;
-      tasks_.decibels.add(*outer_, relative);
-    }
-    tasks_.spectrograms.add(*outer_, task);
-  }
 
   void allocate_output(int /*output*/, SampleView& /*view*/) override {
     TORCHDALI_ASSERT(false, "a member of an audio chain was described and made an output");
@@ -90,7 +69,7 @@ class AudioTaskBuilder final : private SampleMemory {
 
   const std::vector<GpuMember>& members_;
   BatchContext& batch_;
-  AudioTasks tasks_;
+  gpu::AudioChainTasks tasks_;
   std::vector<SampleView> values_;
   SampleContext* outer_ = nullptr;  // of the current sample
 };
