@@ -8,6 +8,7 @@
 
 #include "core/batch_context.h"
 #include "executor/chain/chain_member.h"
+#include "gpu/audio_chain.h"
 #include "gpu/chain.h"
 
 namespace torchdali {
@@ -20,12 +21,17 @@ struct GpuMember : PreparedMember {
         resamples(as<gpu::ResamplesInChain>()),
         takes(as<TakesImagePart>()),
         maps(as<gpu::MapsPixels>()),
-        normalizes(as<gpu::NormalizesInChain>()) {}
+        normalizes(as<gpu::NormalizesInChain>()),
+        makes_frames(as<gpu::MakesFramesInChain>()),
+        filters_frames(as<gpu::FiltersFramesInChain>()) {}
   const gpu::GpuOperator* gpu;
   const gpu::ResamplesInChain* resamples;
   const TakesImagePart* takes;
   const gpu::MapsPixels* maps;
   const gpu::NormalizesInChain* normalizes;
+  // Of audio.
+  const gpu::MakesFramesInChain* makes_frames;
+  const gpu::FiltersFramesInChain* filters_frames;
 };
 
 // One batch.

@@ -34,7 +34,7 @@ struct SpectrogramKernel : Kernel<SpectrogramTask> {
   }
 
   TORCHDALI_HOST_DEVICE int phases() const {
-    return task.plan.passes + 2 + (task.maxima != nullptr ? 1 : 0);
+    return task.plan.passes + 2 + (task.relative ? 1 : 0);
   }
   TORCHDALI_HOST_DEVICE void operator()(int64_t block, int phase, int thread,
                                         Shared& shared) const {
@@ -129,26 +129,27 @@ struct SpectrogramKernel : Kernel<SpectrogramTask> {
                                        Shared& shared) const {
     auto* out = static_cast<float*>(task.out);
     float most = 0;
-    bool any = false;
     for (int i = thread; i < task.rows * frames; i += kThreads) {
       const int inner = task.time_first ? task.rows : frames;
       const int outer = i / inner, rest = i - outer * inner;
       const int row = task.time_first ? rest : outer, frame = task.time_first ? outer : rest;
       const float* in = powers(shared, frame);
       float x = task.filters ? filtered(in, row) : in[row];
-      most = !any || x > most ? x : most;
-      any = true;
-      if (task.decibels) x = to_decibels(x, task.scale);
+      most = x > most ? x : most;
+      if (task.decibels && !task.relative) x = kernels::decibels_of(x, task.scale);
       const int64_t at = first + frame;
       out[task.time_first ? at * task.rows + row : row * task.frames + at] = x;
     }
-    if (task.maxima != nullptr) shared.maxima[thread] = any ? most : -INFINITY;
+    if (task.relative) shared.maxima[thread] = most;
   }
+  // As MelKernel.
   TORCHDALI_HOST_DEVICE float filtered(const float* in, int row) const {
-    const FilterBand band = list<FilterBand>(task.bands)[row];
-    const float* weights = list<float>(task.weights) + band.first_weight;
+    const int32_t* start = list<int32_t>(task.start) + row;
+    const float* rising = list<float>(task.rising);
+    const float* falling = list<float>(task.falling);
     float sum = 0;
-    for (int i = 0; i < band.count; ++i) sum = multiply_add(weights[i], in[band.begin + i], sum);
+    for (int b = start[0]; b < start[1]; ++b) sum += in[b] * rising[b];
+    for (int b = start[1]; b < start[2]; ++b) sum += in[b] * falling[b];
     return sum;
   }
 };
@@ -167,50 +168,55 @@ struct RelativeDecibelsKernel : Kernel<RelativeDecibelsTask> {
   TORCHDALI_HOST_DEVICE void operator()(int64_t block, int phase, int thread,
                                         Shared& shared) const {
     if (phase == 0) {
-      float most = -INFINITY;
+      float most = 0;
       for (int64_t i = thread; i < task.num_maxima; i += kThreads)
         most = task.maxima[i] > most ? task.maxima[i] : most;
       shared.maxima[thread] = most;
       return;
     }
-    DecibelScale scale = task.scale;
-    scale.reference = shared.maxima[0];
-    for (int t = 1; t < kThreads; ++t)
-      if (shared.maxima[t] > scale.reference) scale.reference = shared.maxima[t];
+    float greatest = 0;
+    for (int t = 0; t < kThreads; ++t)
+      greatest = shared.maxima[t] > greatest ? shared.maxima[t] : greatest;
+    kernels::DecibelScale scale = task.scale;
+    scale.inverse_reference = kernels::inverse_of_reference(greatest);
     const int64_t begin = block * kPerBlock;
     const int64_t end = begin + kPerBlock < task.values ? begin + kPerBlock : task.values;
-    const auto* in = static_cast<const float*>(task.in);
-    auto* out = static_cast<float*>(task.out);
-    for (int64_t i = begin + thread; i < end; i += kThreads) out[i] = to_decibels(in[i], scale);
+    auto* values = static_cast<float*>(task.out);
+    for (int64_t i = begin + thread; i < end; i += kThreads)
+      values[i] = kernels::decibels_of(values[i], scale);
   }
 };
 TORCHDALI_GPU_KERNEL(RelativeDecibelsKernel)
 
 // Element `i` of a spectrogram whose transform has other factors than SpectrogramKernel has, or is
-// too large for it: the sum of the definition. Angles are reduced as integers.
+// too large for it: the sum of the definition, in float64. The root of unity is multiplied from
+// sample to sample, and computed anew from time to time.
 struct DirectSpectrogramKernel : Kernel<SpectrogramTask> {
   TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t inner = task.time_first ? task.rows : task.frames;
     const int64_t outer = i / inner, rest = i - outer * inner;
     const WindowedFrame samples(task, blob, task.time_first ? outer : rest);
     const auto k = static_cast<int>(task.time_first ? rest : outer);
-    const auto* roots = list<Root>(task.roots);
+    constexpr int kExact = 64;
+    const double turn = 2 * 3.14159265358979323846 / task.nfft;
+    const double step_re = cos(turn * k), step_im = sin(turn * k);
     double re = 0, im = 0;
-    int at = 0;  // k * n % nfft
-    for (int n = 0; n < task.window_length; ++n) {
-      const double x = samples[n];
-      re += x * roots[at].cosine;
-      im += x * roots[at].sine;
-      at += k;
-      if (at >= task.nfft) at -= task.nfft;
+    for (int begin = 0; begin < task.window_length; begin += kExact) {
+      const auto angle = static_cast<double>(int64_t{k} * begin % task.nfft);
+      double root_re = cos(turn * angle), root_im = sin(turn * angle);
+      const int left = task.window_length - begin, count = left < kExact ? left : kExact;
+      for (int n = begin; n < begin + count; ++n) {
+        const double x = samples[n];
+        re += x * root_re;
+        im += x * root_im;
+        const double next = root_re * step_re - root_im * step_im;
+        root_im = root_re * step_im + root_im * step_re;
+        root_re = next;
+      }
     }
     const double square = re * re + im * im;
     static_cast<float*>(task.out)[i] = static_cast<float>(task.magnitudes ? sqrt(square) : square);
   }
-  // Task::roots: those of all angles, 2 * pi * i / nfft.
-  struct Root {
-    float cosine, sine;
-  };
 };
 TORCHDALI_GPU_KERNEL(DirectSpectrogramKernel)
 

@@ -6,19 +6,10 @@
 #include <cstdint>
 
 #include "kernels/audio/block_fft.h"
+#include "kernels/audio_features/decibels.h"
 #include "kernels/gpu/kernel.h"
 
 namespace torchdali::gpu {
-
-// A filter of a filter bank: the sum of weights[first_weight + i] * spectrum[begin + i].
-struct FilterBand {
-  int32_t begin = 0, count = 0, first_weight = 0;
-};
-
-// multiplier * log10(max(x / reference, least))
-struct DecibelScale {
-  float multiplier = 10, reference = 1, least = 0;
-};
 
 // `in` is float[samples], `out` float[rows][frames], or float[frames][rows] if `time_first`.
 struct SpectrogramTask : TaskBase {
@@ -33,13 +24,16 @@ struct SpectrogramTask : TaskBase {
   // Of SpectrogramKernel.
   FftPlan plan;  // for pairs of samples, if nfft is even
   int32_t frames_per_block = 1;
-  BlobOffset twiddles = 0;            // Complex[]: fft_twiddles()
-  BlobOffset roots = 0;               // Complex[nfft / 2 + 1]: exp(-2 * pi * i * k / nfft)
-  BlobOffset bands = 0, weights = 0;  // FilterBand[rows], float[]; if `filters`
-  bool filters = false;
+  BlobOffset twiddles = 0;  // Complex[]: fft_twiddles()
+  BlobOffset roots = 0;     // Complex[nfft / 2 + 1]: exp(-2 * pi * i * k / nfft)
+  bool filters = false;     // of a filter bank: kernels::MelBank
+  BlobOffset start = 0, rising = 0, falling = 0;  // its lists
   bool decibels = false;
-  DecibelScale scale;
-  float* maxima = nullptr;  // unless null: gets the largest value of each block, before decibels
+  // Decibels relative to the largest value of the sample, which are not computed: `maxima` gets the
+  // largest value of each block, or 0 if it is negative, for RelativeDecibelsKernel.
+  bool relative = false;
+  kernels::DecibelScale scale;
+  float* maxima = nullptr;
 
   template <class Fn>
   void for_each_address(Fn&& fn) {
@@ -57,24 +51,18 @@ struct SpectrogramTask : TaskBase {
   TORCHDALI_HOST_DEVICE int32_t power_stride() const { return bins() | 1; }
 };
 
-// Decibels relative to the largest value. `in` and `out` are those of a SpectrogramTask, and may
-// be the same.
+// Replaces the values in `out`, made by a SpectrogramTask, by decibels relative to the largest one.
 struct RelativeDecibelsTask : TaskBase {
   int64_t values = 0;
   const float* maxima = nullptr;
   int64_t num_maxima = 0;
-  DecibelScale scale;  // without `reference`
+  kernels::DecibelScale scale;  // without a reference
 
   template <class Fn>
   void for_each_address(Fn&& fn) {
     fn(maxima);
   }
 };
-
-TORCHDALI_HOST_DEVICE inline float to_decibels(float x, const DecibelScale& scale) {
-  const float ratio = x / scale.reference;
-  return scale.multiplier * log10f(ratio > scale.least ? ratio : scale.least);
-}
 
 // A frame of a signal, multiplied with the window.
 class WindowedFrame {

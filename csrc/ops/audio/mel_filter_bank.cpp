@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/operator.h"
+#include "gpu/audio_chain.h"
 #include "gpu/operator.h"
 #include "kernels/audio_features/mel.h"
 #include "kernels/audio_features/mel_gpu.h"
@@ -121,7 +122,8 @@ struct MelSteps final : gpu::TaskBatch {
   std::vector<std::shared_ptr<const MelBank>> banks;  // whose lists are in the blob
 };
 
-class MelFilterBankGpu final : public gpu::StepsOperator<MelSteps> {
+class MelFilterBankGpu final : public gpu::StepsOperator<MelSteps>,
+                               public gpu::FiltersFramesInChain {
  public:
   explicit MelFilterBankGpu(const OpSpec& spec) : args_(spec) {}
 
@@ -143,6 +145,19 @@ class MelFilterBankGpu final : public gpu::StepsOperator<MelSteps> {
     task.falling = steps.blob.keep_once(std::span(bank->falling));
     if (steps.banks.empty() || steps.banks.back() != bank) steps.banks.push_back(bank);
     steps.tasks.add(ctx, task);
+  }
+  bool describe_filter(const SampleContext& ctx, gpu::Blob& blob,
+                       gpu::SpectrogramTask& task) const override {
+    if (task.filters || task.decibels) return false;
+    const SampleView& in = ctx.input(0);
+    // All spectrograms of a chain have the same number of frequencies, so the bank is kept.
+    const auto bank = args_.bank(in.shape[args_.axis(in)]);
+    task.filters = true;
+    task.rows = bank->filters;
+    task.start = blob.keep_once(std::span(bank->start));
+    task.rising = blob.keep_once(std::span(bank->rising));
+    task.falling = blob.keep_once(std::span(bank->falling));
+    return true;
   }
 
  private:

@@ -5,6 +5,7 @@
 #include "kernels/audio/tiles.h"
 #include "ops/audio/memory_signal.h"
 #include "ops/audio/spectrogram_args.h"
+#include "ops/audio/spectrogram_gpu.h"
 #include "ops/audio/spectrum_frames.h"
 
 namespace torchdali {
@@ -64,7 +65,8 @@ TORCHDALI_OPERATOR("spectrogram")
          "Whether the signal is padded with its mirror image, not with zeros.")
     .arg("layout", Layout("ft"), "\"ft\" (frequency, time) or \"tf\".")
     .audio_role(AudioRole::kSpectrum)
-    .cpu<Spectrogram>();
+    .cpu<Spectrogram>()
+    .gpu<SpectrogramGpu>();
 
 }  // namespace
 }  // namespace torchdali

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/operator.h"
+#include "gpu/audio_chain.h"
 #include "kernels/audio_features/decibels.h"
 #include "kernels/audio_features/decibels_gpu.h"
 #include "ops/audio/frame_arrays.h"
@@ -111,7 +112,8 @@ struct DecibelSteps final : gpu::TaskBatch {
   gpu::Tasks<gpu::DecibelsKernel> tasks{*this};
 };
 
-class ToDecibelsGpu final : public gpu::StepsOperator<DecibelSteps> {
+class ToDecibelsGpu final : public gpu::StepsOperator<DecibelSteps>,
+                            public gpu::FiltersFramesInChain {
  public:
   explicit ToDecibelsGpu(const OpSpec& spec) : args_(spec) {}
 
@@ -135,6 +137,14 @@ class ToDecibelsGpu final : public gpu::StepsOperator<DecibelSteps> {
       steps.maxima.add_intermediate({&sample, 1}, fold);
     }
     steps.tasks.add(ctx, task);
+  }
+  bool describe_filter(const SampleContext& /*ctx*/, gpu::Blob& /*blob*/,
+                       gpu::SpectrogramTask& task) const override {
+    if (task.decibels) return false;
+    task.decibels = true;
+    task.relative = args_.relative();
+    task.scale = args_.scale();
+    return true;
   }
 
  private:
