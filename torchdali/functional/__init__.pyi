@@ -28,6 +28,7 @@ __all__ = [
     "Batch",
     "add_noise",
     "affine",
+    "audio_resample",
     "augment",
     "batch_permutation",
     "bb_flip",
@@ -74,8 +75,11 @@ __all__ = [
     "jpeg_compression_distortion",
     "laplacian",
     "lookup_table",
+    "mel_filter_bank",
+    "mfcc",
     "multi_paste",
     "noise",
+    "nonsilent_region",
     "normalize",
     "one_hot",
     "ones",
@@ -88,6 +92,7 @@ __all__ = [
     "permute_batch",
     "perspective",
     "power_spectrum",
+    "preemphasis_filter",
     "random",
     "random_bbox_crop",
     "random_crop_generator",
@@ -116,6 +121,7 @@ __all__ = [
     "subscript_dim_check",
     "tensor_subscript",
     "time_stretch",
+    "to_decibels",
     "transforms",
     "transpose",
     "warp_affine",
@@ -262,6 +268,74 @@ def affine(
     fill_value: float | Sequence[float] | NDArray[Any] | Values | None = ...,
     apply: bool | Values | None = True,
     arithmetic: str | os.PathLike[str] | None = "torch",
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
+@overload
+def audio_resample(
+    data: Sample,
+    /,
+    *,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    in_rate: float | Values | None = None,
+    out_rate: float | Values | None = None,
+    scale: float | Values | None = None,
+    out_length: int | Values | None = None,
+    quality: float | None = 50.0,
+    antialias: bool | None = False,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Changes the sampling rate of a signal, by a sinc function under a Hann window. The rate is
+    given as `in_rate` and `out_rate`, as `scale`, or by `out_length`. Signals are silent before
+    their start and after their end. The length is rounded up.
+
+    Args:
+        data: Sample or batch. Signals: time, or time and channels; 8, 16 or 32-bit integers or
+            float32. Any layout.
+        dtype: types.DALIDataType, optional. Element type of the output; by default that of the
+            input. The range of one type becomes the range of the other: -1 to 1 of float, the
+            whole range of unsigned integers, and minus to plus the largest value of signed
+            integers.
+        in_rate: float or one value for each sample (tensor, Batch), optional. Sampling rate of
+            the input, in any unit; with `out_rate`.
+        out_rate: float or one value for each sample (tensor, Batch), optional. Sampling rate of
+            the output, in the same unit.
+        scale: float or one value for each sample (tensor, Batch), optional. Sampling rate of
+            the output, as a multiple of that of the input.
+        out_length: int or one value for each sample (tensor, Batch), optional. Length of the
+            output in samples. The rate is changed by its ratio to the length of the input.
+        quality: float, default 50.0. From 0 to 100: 0 is a filter of 3 lobes, 50 of 16, 100 of
+            64 lobes on each side.
+        antialias: bool, default False. Whether to remove frequencies that a lower sampling rate
+            cannot represent. They are mirrored otherwise, as by DALI, which has no such
+            argument.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: Layout and channels of the input.
+    """
+
+@overload
+def audio_resample(
+    data: Samples,
+    /,
+    *,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    in_rate: float | Values | None = None,
+    out_rate: float | Values | None = None,
+    scale: float | Values | None = None,
+    out_length: int | Values | None = None,
+    quality: float | None = 50.0,
+    antialias: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
     device: str | os.PathLike[str] | None = None,
@@ -2336,6 +2410,118 @@ def lookup_table(
     output_dtype: Any = None,
 ) -> Batch: ...
 @overload
+def mel_filter_bank(
+    spectrogram: Sample,
+    /,
+    *,
+    nfilter: int | None = 128,
+    sample_rate: float | None = 44100.0,
+    freq_low: float | None = 0.0,
+    freq_high: float | None = 0.0,
+    normalize: bool | None = True,
+    mel_formula: str | os.PathLike[str] | None = "slaney",
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Converts spectrograms to the mel scale: sums of frequencies, weighted by triangular filters
+    whose peaks have equal distances in mel.
+
+    Args:
+        spectrogram: Sample or batch. Spectrograms, float32. The frequencies, from 0 to half of
+            the sample rate, are along axis "f" of the layout. Without a layout they are along
+            the last but one axis.
+        nfilter: int, default 128. The number of filters.
+        sample_rate: float, default 44100.0. The sample rate of the signal, in Hz.
+        freq_low: float, default 0.0. Where the first filter begins, in Hz.
+        freq_high: float, default 0.0. Where the last filter ends, in Hz. 0: half of the sample
+            rate.
+        normalize: bool, default True. Divides each filter by half of its width in Hz, so that
+            all have the same area.
+        mel_formula: str, default "slaney". The mel scale: "slaney" (Auditory Toolbox: linear up
+            to 1000 Hz, then logarithmic) or "htk" (2595 * log10(1 + f / 700)).
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: The input's layout and shape, with `nfilter` bands instead of
+            frequencies.
+    """
+
+@overload
+def mel_filter_bank(
+    spectrogram: Samples,
+    /,
+    *,
+    nfilter: int | None = 128,
+    sample_rate: float | None = 44100.0,
+    freq_low: float | None = 0.0,
+    freq_high: float | None = 0.0,
+    normalize: bool | None = True,
+    mel_formula: str | os.PathLike[str] | None = "slaney",
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
+@overload
+def mfcc(
+    mel: Sample,
+    /,
+    *,
+    n_mfcc: int | None = 20,
+    axis: int | None = 0,
+    dct_type: int | None = 2,
+    normalize: bool | None = False,
+    lifter: float | None = 0.0,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Computes mel-frequency cepstral coefficients (MFCCs) from mel spectrograms in decibels: a
+    discrete cosine transform along an axis.
+
+    Args:
+        mel: Sample or batch. float32, at least one dimension, any layout.
+        n_mfcc: int, default 20. The number of coefficients, the first ones.
+        axis: int, default 0. The axis that is transformed; negative numbers count from the
+            last.
+        dct_type: int, default 2. The type of the transform: 1, 2, 3 or 4.
+        normalize: bool, default False. Makes the transform orthonormal. Not for type 1.
+        lifter: float, default 0.0. If not 0, coefficient k = 0, 1, ... is multiplied by 1 +
+            lifter / 2 * sin(pi * (k + 1) / lifter).
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: The input's layout and shape, with min(n_mfcc, extent) coefficients
+            along `axis`.
+    """
+
+@overload
+def mfcc(
+    mel: Samples,
+    /,
+    *,
+    n_mfcc: int | None = 20,
+    axis: int | None = 0,
+    dct_type: int | None = 2,
+    normalize: bool | None = False,
+    lifter: float | None = 0.0,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
+@overload
 def multi_paste(
     images: Sample,
     /,
@@ -2413,6 +2599,59 @@ def multi_paste(
     batched: bool | None = False,
     device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
+@overload
+def nonsilent_region(
+    audio: Sample,
+    /,
+    *,
+    cutoff_db: float | None = -60.0,
+    window_length: int | None = 2048,
+    reference_power: float | None = 0.0,
+    reset_interval: int | None = 8192,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> list[torch.Tensor]:
+    """Finds where a signal is not silent: from the first to the last window whose mean square is
+    at least `cutoff_db` relative to a reference. Both windows belong to the region.
+
+    Args:
+        audio: Sample or batch. One channel, one dimension: float32 or integers.
+        cutoff_db: float, default -60.0. The threshold, in dB: 10 * log10(mean square /
+            reference).
+        window_length: int, default 2048. The number of samples of a window. Samples before the
+            signal are 0. No more than the signal has.
+        reference_power: float, default 0.0. The mean square that is 0 dB. 0: the greatest one
+            of the windows of the sample.
+        reset_interval: int, default 8192. Without effect. In DALI, rounding errors of a running
+            sum end after so many samples; here sums of windows have none that matter.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        List of Sample or batch: `begin`, `length`.
+            begin: int32, no dimensions: the first sample of the region.
+            length: int32, no dimensions: the number of its samples; 0 if all is silent.
+    """
+
+@overload
+def nonsilent_region(
+    audio: Samples,
+    /,
+    *,
+    cutoff_db: float | None = -60.0,
+    window_length: int | None = 2048,
+    reference_power: float | None = 0.0,
+    reset_interval: int | None = 8192,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> list[Batch]: ...
 @overload
 def normalize(
     data: Sample,
@@ -3024,6 +3263,54 @@ def power_spectrum(
     axis: int | None = -1,
     layout: str | None = None,
     batched: bool | None = False,
+) -> Batch: ...
+@overload
+def preemphasis_filter(
+    data: Sample,
+    /,
+    *,
+    preemph_coeff: float | Values | None = 0.97,
+    border: str | os.PathLike[str] | None = "clamp",
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Raises the high frequencies of a signal: y[i] = x[i] - preemph_coeff * x[i - 1]. Computed in
+    float32 (float64 for float64).
+
+    Args:
+        data: Sample or batch. Signals: integers, float32 or float64. Samples of several
+            dimensions are filtered as one row of their elements.
+        preemph_coeff: float or one value for each sample (tensor, Batch), default 0.97. The
+            coefficient.
+        border: str, default "clamp". What comes before the first sample: "clamp" (the first
+            sample), "zero" or "reflect" (the second sample; zero if there is only one).
+        dtype: types.DALIDataType, default types.DALIDataType.FLOAT. Element type of the output;
+            integers are rounded and saturate.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: Shape and layout of the input.
+    """
+
+@overload
+def preemphasis_filter(
+    data: Samples,
+    /,
+    *,
+    preemph_coeff: float | Values | None = 0.97,
+    border: str | os.PathLike[str] | None = "clamp",
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def random_bbox_crop(
@@ -4259,6 +4546,7 @@ def spectrogram(
     reflect_padding: bool | None = True,
     layout: str | None = "ft",
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Computes magnitudes or powers of the frequencies of short, overlapping frames of a signal.
     Each frame is multiplied with a window function, and transformed.
@@ -4280,6 +4568,8 @@ def spectrogram(
         layout: layout str, default "ft". "ft" (frequency, time) or "tf".
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: float: nfft / 2 + 1 frequencies of each frame.
@@ -4299,6 +4589,7 @@ def spectrogram(
     reflect_padding: bool | None = True,
     layout: str | None = "ft",
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def sphere(
@@ -4821,6 +5112,51 @@ def time_stretch(
     rate: float | Values,
     window_length: int | Values | None = 512,
     search: int | Values | None = None,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
+@overload
+def to_decibels(
+    data: Sample,
+    /,
+    *,
+    multiplier: float | None = 10.0,
+    reference: float | None = 0.0,
+    cutoff_db: float | None = -200.0,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Converts powers or magnitudes to decibels: multiplier * log10(x / reference).
+
+    Args:
+        data: Sample or batch. float32, any shape and layout.
+        multiplier: float, default 10.0. The factor of the logarithm: 10 for powers, 20 for
+            magnitudes.
+        reference: float, default 0.0. What is 0 dB. 0: the maximum of the sample.
+        cutoff_db: float, default -200.0. The least result, in dB: smaller ratios are replaced,
+            and so are zero, negative numbers and NaN.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: Shape and layout of the input.
+    """
+
+@overload
+def to_decibels(
+    data: Samples,
+    /,
+    *,
+    multiplier: float | None = 10.0,
+    reference: float | None = 0.0,
+    cutoff_db: float | None = -200.0,
     layout: str | None = None,
     batched: bool | None = False,
     device: str | os.PathLike[str] | None = None,

@@ -23,8 +23,10 @@ from torchdali.ops import segmentation as segmentation
 from torchdali.ops import transforms as transforms
 
 __all__ = [
+    "MFCC",
     "AddNoise",
     "Affine",
+    "AudioResample",
     "Augment",
     "BBoxPaste",
     "BatchPermutation",
@@ -68,7 +70,9 @@ __all__ = [
     "JpegCompressionDistortion",
     "Laplacian",
     "LookupTable",
+    "MelFilterBank",
     "MultiPaste",
+    "NonsilentRegion",
     "Normalize",
     "OneHot",
     "Ones",
@@ -81,6 +85,7 @@ __all__ = [
     "PermuteBatch",
     "Perspective",
     "PowerSpectrum",
+    "PreemphasisFilter",
     "PythonFunction",
     "PythonFunctionBase",
     "ROIRandomCrop",
@@ -105,6 +110,7 @@ __all__ = [
     "SubscriptDimCheck",
     "TensorSubscript",
     "TimeStretch",
+    "ToDecibels",
     "TorchPythonFunction",
     "Transpose",
     "WarpAffine",
@@ -238,6 +244,75 @@ class Affine(_Operator):
         fill_value: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
         apply: bool | DataNode | None = True,
         arithmetic: str | os.PathLike[str] | None = "torch",
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class AudioResample(_Operator):
+    """Changes the sampling rate of a signal, by a sinc function under a Hann window. The rate is
+    given as `in_rate` and `out_rate`, as `scale`, or by `out_length`. Signals are silent before
+    their start and after their end. The length is rounded up.
+
+    Args:
+        data: DataNode. Signals: time, or time and channels; 8, 16 or 32-bit integers or
+            float32. Any layout.
+        dtype: types.DALIDataType, optional. Element type of the output; by default that of the
+            input. The range of one type becomes the range of the other: -1 to 1 of float, the
+            whole range of unsigned integers, and minus to plus the largest value of signed
+            integers.
+        in_rate: float or DataNode, optional. Sampling rate of the input, in any unit; with
+            `out_rate`.
+        out_rate: float or DataNode, optional. Sampling rate of the output, in the same unit.
+        scale: float or DataNode, optional. Sampling rate of the output, as a multiple of that
+            of the input.
+        out_length: int or DataNode, optional. Length of the output in samples. The rate is
+            changed by its ratio to the length of the input.
+        quality: float, default 50.0. From 0 to 100: 0 is a filter of 3 lobes, 50 of 16, 100 of
+            64 lobes on each side.
+        antialias: bool, default False. Whether to remove frequencies that a lower sampling rate
+            cannot represent. They are mirrored otherwise, as by DALI, which has no such
+            argument.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Layout and channels of the input.
+    """
+
+    def __init__(
+        self,
+        *,
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+        in_rate: float | DataNode | None = None,
+        out_rate: float | DataNode | None = None,
+        scale: float | DataNode | None = None,
+        out_length: int | DataNode | None = None,
+        quality: float | None = 50.0,
+        antialias: bool | None = False,
         device: str | None = "cpu",
         name: str | None = None,
         preserve: bool | None = False,
@@ -2642,6 +2717,124 @@ class LookupTable(_Operator):
         **kwargs: Any,
     ) -> list[DataNode]: ...
 
+class MelFilterBank(_Operator):
+    """Converts spectrograms to the mel scale: sums of frequencies, weighted by triangular filters
+    whose peaks have equal distances in mel.
+
+    Args:
+        spectrogram: DataNode. Spectrograms, float32. The frequencies, from 0 to half of the
+            sample rate, are along axis "f" of the layout. Without a layout they are along the
+            last but one axis.
+        nfilter: int, default 128. The number of filters.
+        sample_rate: float, default 44100.0. The sample rate of the signal, in Hz.
+        freq_low: float, default 0.0. Where the first filter begins, in Hz.
+        freq_high: float, default 0.0. Where the last filter ends, in Hz. 0: half of the sample
+            rate.
+        normalize: bool, default True. Divides each filter by half of its width in Hz, so that
+            all have the same area.
+        mel_formula: str, default "slaney". The mel scale: "slaney" (Auditory Toolbox: linear up
+            to 1000 Hz, then logarithmic) or "htk" (2595 * log10(1 + f / 700)).
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: The input's layout and shape, with `nfilter` bands instead of frequencies.
+    """
+
+    def __init__(
+        self,
+        *,
+        nfilter: int | None = 128,
+        sample_rate: float | None = 44100.0,
+        freq_low: float | None = 0.0,
+        freq_high: float | None = 0.0,
+        normalize: bool | None = True,
+        mel_formula: str | os.PathLike[str] | None = "slaney",
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        spectrogram: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        spectrogram: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class MFCC(_Operator):
+    """Computes mel-frequency cepstral coefficients (MFCCs) from mel spectrograms in decibels: a
+    discrete cosine transform along an axis.
+
+    Args:
+        mel: DataNode. float32, at least one dimension, any layout.
+        n_mfcc: int, default 20. The number of coefficients, the first ones.
+        axis: int, default 0. The axis that is transformed; negative numbers count from the
+            last.
+        dct_type: int, default 2. The type of the transform: 1, 2, 3 or 4.
+        normalize: bool, default False. Makes the transform orthonormal. Not for type 1.
+        lifter: float, default 0.0. If not 0, coefficient k = 0, 1, ... is multiplied by 1 +
+            lifter / 2 * sin(pi * (k + 1) / lifter).
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: The input's layout and shape, with min(n_mfcc, extent) coefficients along
+            `axis`.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_mfcc: int | None = 20,
+        axis: int | None = 0,
+        dct_type: int | None = 2,
+        normalize: bool | None = False,
+        lifter: float | None = 0.0,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        mel: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        mel: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
 class MultiPaste(_Operator):
     """Pastes regions of several images on a black canvas; later regions cover earlier ones. With
     `in_ids`, the images are samples of the batch of one input; otherwise, sample i of each
@@ -2720,6 +2913,64 @@ class MultiPaste(_Operator):
         *more_images: Any,
         **kwargs: Any,
     ) -> list[DataNode]: ...
+
+class NonsilentRegion(_Operator):
+    """Finds where a signal is not silent: from the first to the last window whose mean square is
+    at least `cutoff_db` relative to a reference. Both windows belong to the region.
+
+    Args:
+        audio: DataNode. One channel, one dimension: float32 or integers.
+        cutoff_db: float, default -60.0. The threshold, in dB: 10 * log10(mean square /
+            reference).
+        window_length: int, default 2048. The number of samples of a window. Samples before the
+            signal are 0. No more than the signal has.
+        reference_power: float, default 0.0. The mean square that is 0 dB. 0: the greatest one
+            of the windows of the sample.
+        reset_interval: int, default 8192. Without effect. In DALI, rounding errors of a running
+            sum end after so many samples; here sums of windows have none that matter.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        List of DataNode: `begin`, `length`.
+            begin: int32, no dimensions: the first sample of the region.
+            length: int32, no dimensions: the number of its samples; 0 if all is silent.
+    """
+
+    def __init__(
+        self,
+        *,
+        cutoff_db: float | None = -60.0,
+        window_length: int | None = 2048,
+        reference_power: float | None = 0.0,
+        reset_interval: int | None = 8192,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        audio: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+    @overload
+    def __call__(
+        self,
+        audio: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[list[DataNode]]: ...
 
 class Normalize(_Operator):
     """scale * (x - mean) / stddev + shift, in float, with a mean and a standard deviation that are
@@ -3376,6 +3627,59 @@ class PowerSpectrum(_Operator):
         nfft: int | None = None,
         power: int | None = 2,
         axis: int | None = -1,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class PreemphasisFilter(_Operator):
+    """Raises the high frequencies of a signal: y[i] = x[i] - preemph_coeff * x[i - 1]. Computed in
+    float32 (float64 for float64).
+
+    Args:
+        data: DataNode. Signals: integers, float32 or float64. Samples of several dimensions are
+            filtered as one row of their elements.
+        preemph_coeff: float or DataNode, default 0.97. The coefficient.
+        border: str, default "clamp". What comes before the first sample: "clamp" (the first
+            sample), "zero" or "reflect" (the second sample; zero if there is only one).
+        dtype: types.DALIDataType, default types.DALIDataType.FLOAT. Element type of the output;
+            integers are rounded and saturate.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Shape and layout of the input.
+    """
+
+    def __init__(
+        self,
+        *,
+        preemph_coeff: float | DataNode | None = 0.97,
+        border: str | os.PathLike[str] | None = "clamp",
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
         device: str | None = "cpu",
         name: str | None = None,
         preserve: bool | None = False,
@@ -5180,6 +5484,57 @@ class TimeStretch(_Operator):
     def __call__(
         self,
         audio: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class ToDecibels(_Operator):
+    """Converts powers or magnitudes to decibels: multiplier * log10(x / reference).
+
+    Args:
+        data: DataNode. float32, any shape and layout.
+        multiplier: float, default 10.0. The factor of the logarithm: 10 for powers, 20 for
+            magnitudes.
+        reference: float, default 0.0. What is 0 dB. 0: the maximum of the sample.
+        cutoff_db: float, default -200.0. The least result, in dB: smaller ratios are replaced,
+            and so are zero, negative numbers and NaN.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Shape and layout of the input.
+    """
+
+    def __init__(
+        self,
+        *,
+        multiplier: float | None = 10.0,
+        reference: float | None = 0.0,
+        cutoff_db: float | None = -200.0,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
         /,
         **kwargs: Any,
     ) -> list[DataNode]: ...

@@ -25,8 +25,9 @@ Graph fuse_expressions(Graph graph);
 Graph chain_cpu_operators(Graph graph);
 Graph chain_gpu_operators(Graph graph);
 
-// Combines operators over one clip of audio into chains. docs/design/audio.md.
+// Combine operators over one clip of audio into chains. docs/design/audio.md.
 Graph chain_audio_operators(Graph graph);
+Graph chain_gpu_audio_operators(Graph graph);
 
 // Decoders with device="mixed", whose only use is a copy to the GPU. docs/design/gpu_jpeg.md.
 // Lets the host decode only the region that a resizer on the GPU reads.

@@ -8,6 +8,7 @@
 #include "executor/chain/audio_chain.h"
 #include "executor/chain/chain.h"
 #include "executor/chain/frame_loop.h"
+#include "executor/chain/gpu_audio_chain.h"
 #include "executor/chain/gpu_chain.h"
 #include "executor/graph/edges.h"
 #include "executor/graph/operator_error.h"
@@ -21,7 +22,8 @@ bool is_batch_wide(const Step& step) { return step.op->batch_traits().has_value(
 // The operator of a node, as the executor runs it.
 std::unique_ptr<Operator> make_operator(const Node& node, const OpSpec& spec) {
   if (!node.members.empty()) {
-    if (node.schema->audio_role != AudioRole::kNone) return make_audio_chain(node, spec);
+    if (node.members[0].node->schema->audio_role != AudioRole::kNone)
+      return node.on_gpu ? make_gpu_audio_chain(node, spec) : make_audio_chain(node, spec);
     return node.on_gpu ? make_gpu_chain(node, spec) : make_chain(node, spec);
   }
   if (!node.on_gpu || node.schema->external) return over_frames(node.schema->make_cpu(spec), spec);

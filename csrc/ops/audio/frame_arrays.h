@@ -84,6 +84,7 @@ inline void store_frames(SampleContext& ctx, FrameReader& in, bool time_first) {
       time_first ? Shape{array.frames, array.rows} : Shape{array.rows, array.frames};
   SampleView& out = ctx.output(0, DType::kFloat, shape, time_first ? "tf" : "ft");
   for (int64_t first = 0; first < array.frames; first += kFrameLanes) {
+    kernels::prefetch_tile(out.as<float>(), array, first);
     in.read(tile);
     kernels::store_tile(out.as<float>(), array, first, tile);
   }

@@ -102,7 +102,7 @@ class MelFilterBank final : public Operator, public FiltersFrames {
         ctx, out.as<float>(), args_.filters(), in.as<const float>(), {in.shape, axis},
         [&](auto to, auto from, int64_t frames) { kernels::apply_mel(to, from, frames, *bank); });
   }
-  void write_frames(SampleContext& ctx, FrameReader& in, bool time_first) const {
+  void write_frames(SampleContext& ctx, FrameReader& in, bool time_first) const override {
     store_frames(ctx, in, time_first);
   }
   std::unique_ptr<FrameReader> filter_frames(SampleContext& ctx, FrameReader& in,

@@ -92,7 +92,7 @@ class Mfcc final : public Operator, public FiltersFrames {
         ctx, out.as<float>(), out.shape[axis], in.as<const float>(), {in.shape, axis},
         [&](auto to, auto from, int64_t frames) { kernels::apply_dct(to, from, frames, *matrix); });
   }
-  void write_frames(SampleContext& ctx, FrameReader& in, bool time_first) const {
+  void write_frames(SampleContext& ctx, FrameReader& in, bool time_first) const override {
     store_frames(ctx, in, time_first);
   }
   std::unique_ptr<FrameReader> filter_frames(SampleContext& ctx, FrameReader& in,

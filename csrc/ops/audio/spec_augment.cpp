@@ -14,6 +14,7 @@
 #include "gpu/operator.h"
 #include "kernels/audio/level.h"
 #include "kernels/audio/spec_augment_gpu.h"
+#include "ops/audio/frame_arrays.h"
 #include "ops/audio/level_tasks.h"
 #include "ops/input_layout.h"
 
@@ -170,6 +171,9 @@ class SpecAugment final : public Operator, public FiltersFrames {
     }
   }
 
+  void write_frames(SampleContext& ctx, FrameReader& in, bool time_first) const override {
+    store_frames(ctx, in, time_first);
+  }
   std::unique_ptr<FrameReader> filter_frames(SampleContext& ctx, FrameReader& in,
                                              bool /*time_first*/) const override {
     if (args_.fill_mean()) return nullptr;  // needs the whole spectrogram first

@@ -2,7 +2,7 @@
 // fn.spectrogram: magnitudes or powers of the frequencies of short frames of a signal.
 #include "core/audio/audio_part.h"
 #include "kernels/audio/fft.h"
-#include "kernels/audio/tiles.h"
+#include "ops/audio/frame_arrays.h"
 #include "ops/audio/memory_signal.h"
 #include "ops/audio/spectrogram_args.h"
 #include "ops/audio/spectrogram_gpu.h"
@@ -20,22 +20,16 @@ class Spectrogram final : public Operator, public MakesFrames {
     const SampleView& in = ctx.input(0);
     MemorySignal signal(in.as<const float>(), args_.samples(in));
     SpectrumFrames frames(ctx, args_, *fft_, signal);
-    const kernels::FrameArray array = {frames.rows(), frames.frames(), args_.time_first()};
-    float* const tile = ctx.scratch<float>(static_cast<size_t>(array.rows * kFrameLanes)).data();
-    float* const out =
-        ctx.output(0, DType::kFloat, args_.output_shape(array.frames), args_.output_layout())
-            .as<float>();
-    for (int64_t first = 0; first < array.frames; first += kFrameLanes) {
-      kernels::prefetch_tile(out, array, first);
-      frames.read(tile);
-      kernels::store_tile(out, array, first, tile);
-    }
+    store_frames(ctx, frames, args_.time_first());
   }
 
   std::unique_ptr<FrameReader> make_frames(SampleContext& ctx, SignalReader& in) const override {
     return std::make_unique<SpectrumFrames>(ctx, args_, *fft_, in);
   }
   bool time_first() const override { return args_.time_first(); }
+  void write_frames(SampleContext& ctx, FrameReader& in, bool time_first) const override {
+    store_frames(ctx, in, time_first);
+  }
 
  private:
   SpectrogramArgs args_;

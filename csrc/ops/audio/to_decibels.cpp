@@ -89,7 +89,7 @@ class ToDecibels final : public Operator, public FiltersFrames {
         out, from, count,
         args_.relative() ? args_.scale_for(kernels::greatest_or_zero(from, count)) : args_.scale());
   }
-  void write_frames(SampleContext& ctx, FrameReader& in, bool time_first) const {
+  void write_frames(SampleContext& ctx, FrameReader& in, bool time_first) const override {
     store_frames(ctx, in, time_first);
   }
   std::unique_ptr<FrameReader> filter_frames(SampleContext& ctx, FrameReader& in,
