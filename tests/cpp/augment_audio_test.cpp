@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stretched signals, levels and mixtures of audio with random arguments: memory of the exact size,
 // reads of any length, and the same bits with every instruction set.
-// sources: csrc/ops/audio/stretched_signal.cpp csrc/kernels/audio/time_stretch_cpu.cpp
-// sources: csrc/kernels/audio/level_cpu.cpp csrc/core/cpu_features.cpp
+// sources: csrc/ops/audio_augment/stretched_signal.cpp csrc/kernels/audio_augment/time_stretch_cpu.cpp
+// sources: csrc/kernels/audio_augment/level_cpu.cpp csrc/core/cpu_features.cpp
 // sanitizers: address
 #include <algorithm>
 #include <cstring>
@@ -12,9 +12,9 @@
 
 #include "core/cpu_features.h"
 #include "expect.h"
-#include "kernels/audio/level.h"
+#include "kernels/audio_augment/level.h"
 #include "ops/audio/memory_signal.h"
-#include "ops/audio/stretched_signal.h"
+#include "ops/audio_augment/stretched_signal.h"
 
 namespace torchdali {
 namespace {

@@ -34,7 +34,6 @@ _BY_KIND = {
     "inputs": _SOURCES,
     "video/sequence": _SOURCES,
     "decoders": "decode in fn.python_function, or read decoded data with fn.external_source",
-    "audio/signal": "call NumPy or torchaudio in fn.python_function",
     "module": "docs/guide/from_dali.md lists the modules that are here",
     "name": "docs/guide/from_dali.md lists what is different from DALI",
 }

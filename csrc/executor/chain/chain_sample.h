@@ -56,7 +56,7 @@ class ChainSample {
     MemberContext(ChainSample& sample, size_t index)
         : ctx(sample.ctx_), sample_(sample), index_(index) {}
     void allocate_output(int output, SampleView& view) override {
-      if (output > 0) view.data = allocate_scratch(checked_size_bytes(view));  // nobody reads it
+      if (output > 0) view.data = allocate_scratch(checked_size_bytes(view));  // unused
       else if (rows != nullptr) view.data = rows;
       else sample_.allocate(index_, view);
     }

@@ -5,9 +5,9 @@
 #include "core/argument.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
-#include "kernels/audio/level.h"
-#include "kernels/audio/level_gpu.h"
-#include "ops/audio/level_tasks.h"
+#include "kernels/audio_augment/level.h"
+#include "kernels/audio_augment/level_gpu.h"
+#include "ops/audio_augment/level_tasks.h"
 #include "ops/input_layout.h"
 
 namespace torchdali {

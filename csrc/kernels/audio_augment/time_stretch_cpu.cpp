@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // time_stretch.h, once per instruction set.
-#include "kernels/audio/time_stretch.h"
+#include "kernels/audio_augment/time_stretch.h"
 
 #include <cstring>
 
-#define TORCHDALI_ISA_FILE "kernels/audio/time_stretch_cpu.cpp"
+#define TORCHDALI_ISA_FILE "kernels/audio_augment/time_stretch_cpu.cpp"
 #include "kernels/foreach_isa.h"
 
 namespace torchdali::kernels {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // level.h, once per instruction set.
-#include "kernels/audio/level.h"
+#include "kernels/audio_augment/level.h"
 
 #include <algorithm>
 #include <cstring>
 
-#define TORCHDALI_ISA_FILE "kernels/audio/level_cpu.cpp"
+#define TORCHDALI_ISA_FILE "kernels/audio_augment/level_cpu.cpp"
 #include "kernels/foreach_isa.h"
 
 namespace torchdali::kernels {

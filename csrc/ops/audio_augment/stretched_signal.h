@@ -15,7 +15,7 @@
 #include <span>
 
 #include "core/audio/audio_part.h"
-#include "kernels/audio/time_stretch.h"
+#include "kernels/audio_augment/time_stretch.h"
 
 namespace torchdali {
 

@@ -10,9 +10,9 @@
 #include "core/audio/audio_part.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
-#include "kernels/audio/level.h"
-#include "kernels/audio/level_gpu.h"
-#include "ops/audio/level_tasks.h"
+#include "kernels/audio_augment/level.h"
+#include "kernels/audio_augment/level_gpu.h"
+#include "ops/audio_augment/level_tasks.h"
 
 namespace torchdali {
 namespace {

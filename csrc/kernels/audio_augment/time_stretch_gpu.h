@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.time_stretch on the GPU (ops/audio/stretched_signal.h). Segments depend on each other, so
-// that each signal has one block, whose threads divide the candidates of a segment.
+// fn.time_stretch on the GPU (ops/audio_augment/stretched_signal.h). Segments depend on each other,
+// so that each signal has one block, whose threads divide the candidates of a segment.
 #pragma once
 
-#include "kernels/audio/time_stretch.h"
+#include "kernels/audio_augment/time_stretch.h"
 #include "kernels/gpu/block.h"
 
 namespace torchdali::gpu {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/audio/level_scalar.h"
+#include "kernels/audio_augment/level_scalar.h"
 
 namespace torchdali::kernels {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/audio/stretched_signal.h"
+#include "ops/audio_augment/stretched_signal.h"
 
 #include <algorithm>
 #include <cmath>

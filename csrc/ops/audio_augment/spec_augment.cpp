@@ -12,10 +12,10 @@
 #include "core/audio/audio_part.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
-#include "kernels/audio/level.h"
-#include "kernels/audio/spec_augment_gpu.h"
+#include "kernels/audio_augment/level.h"
+#include "kernels/audio_augment/spec_augment_gpu.h"
 #include "ops/audio/frame_arrays.h"
-#include "ops/audio/level_tasks.h"
+#include "ops/audio_augment/level_tasks.h"
 #include "ops/input_layout.h"
 
 namespace torchdali {

@@ -7,9 +7,9 @@
 #include "core/audio/audio_part.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
-#include "kernels/audio/time_stretch_gpu.h"
+#include "kernels/audio_augment/time_stretch_gpu.h"
 #include "ops/audio/memory_signal.h"
-#include "ops/audio/stretched_signal.h"
+#include "ops/audio_augment/stretched_signal.h"
 #include "ops/input_layout.h"
 
 namespace torchdali {

@@ -3,7 +3,7 @@
 // the order of level_scalar.h; and what is computed with them.
 #pragma once
 
-#include "kernels/audio/level_scalar.h"
+#include "kernels/audio_augment/level_scalar.h"
 #include "kernels/gpu/kernel.h"
 
 namespace torchdali::gpu {

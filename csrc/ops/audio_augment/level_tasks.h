@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "gpu/operator.h"
-#include "kernels/audio/level_gpu.h"
+#include "kernels/audio_augment/level_gpu.h"
 
 namespace torchdali {
 
