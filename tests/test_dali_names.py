@@ -68,7 +68,7 @@ def test_missing_names_say_what_to_use_instead():
         ("from torchdali.plugin import jax", "nvidia.dali.plugin.jax .*DLPack"),
         ("from torchdali.plugin.paddle import DALIGenericIterator", "DLPack"),
         ("import torchdali.experimental.dynamic.pytorch", "dynamic.pytorch .*pipeline_def"),
-        ("from torchdali.experimental.eager import tensor_resize", "pipeline_def"),
+        ("from torchdali.experimental.eager import optical_flow", "pipeline_def"),
         ("from torchdali.fn.experimental.readers import video", "fn.external_source"),
         ("from torchdali.fn import tensor_resize", "fn.python_function"),
         ("from torchdali.fn.readers import video", "fn.external_source"),
