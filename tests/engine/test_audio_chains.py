@@ -84,6 +84,13 @@ def log_mel(files: list[Any], use_rate: bool = False, **decoding: Any) -> Any:
     return pipe
 
 
+def test_files_of_one_channel_need_no_downmix():
+    mono = [clip for clip in CLIPS if clip is not CLIPS[2]]
+    fused, alone = log_mel(mono).run()[0], log_mel(mono, use_rate=True).run()[0]
+    for a, b in zip(fused.as_torch_list(), alone.as_torch_list(), strict=True):
+        assert torch.equal(a, b)
+
+
 def test_a_decoder_whose_rate_is_used_runs_alone():
     pipe = log_mel([CLIPS[0]], use_rate=True, downmix=True)
     assert "+ spectrogram" not in str(pipe.plan())

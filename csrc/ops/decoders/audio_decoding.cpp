@@ -175,8 +175,10 @@ AudioRates AudioDecoding::decode(SampleContext& ctx, int output, std::span<const
 
 std::unique_ptr<SignalReader> AudioDecoding::open_signal(std::span<const uint8_t> file,
                                                          const AudioPart& part) const {
-  if (!downmix_ || dtype_ != DType::kFloat) return nullptr;
-  return std::make_unique<ClipSignal>(open_clip(file, part), quality_);
+  if (dtype_ != DType::kFloat) return nullptr;
+  Clip clip = open_clip(file, part);
+  if (!downmix_ && clip.channels() > 1) return nullptr;
+  return std::make_unique<ClipSignal>(std::move(clip), quality_);
 }
 
 }  // namespace torchdali

@@ -37,8 +37,8 @@ class AudioDecoding {
   // errors as io::open_audio().
   AudioRates decode(SampleContext& ctx, int output, std::span<const uint8_t> file,
                     const AudioPart& part) const;
-  // The same as a signal that is decoded as it is read; null unless it is float32, of shape
-  // [frames]. `file` outlives it.
+  // The same as a signal that is decoded as it is read; null unless it is float32, of one channel.
+  // `file` outlives it.
   std::unique_ptr<SignalReader> open_signal(std::span<const uint8_t> file,
                                             const AudioPart& part) const;
 
