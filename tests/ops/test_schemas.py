@@ -51,13 +51,14 @@ EXTRA_ARGS["random_crop_generator"] = {"window_rule"}
 EXTRA_ARGS["random_resized_crop"] = {"filter_edges", "window_rule"}
 EXTRA_ARGS["resize"] = EXTRA_ARGS["resize_crop_mirror"] = {"filter_edges", "size_rounding"}
 EXTRA_ARGS["audio_resample"] = {"antialias"}
-EXTRA_ARGS["decoders.audio"] = {"start", "duration"}
+EXTRA_ARGS["decoders.audio"] = {"antialias", "start", "duration"}
 # All readers have these.
 for _reader in ("caffe", "caffe2"):
     EXTRA_ARGS[f"readers.{_reader}"] = {"shuffle_after_epoch", "shuffle_after_epoch_seed"}
 # Those that know the lengths of their samples.
 for _reader in ("file", "mxnet", "nemo_asr", "tfrecord", "webdataset"):
     EXTRA_ARGS[f"readers.{_reader}"] = {"bucket_by", "bucket_window"}
+EXTRA_ARGS["readers.nemo_asr"] |= {"antialias"}
 # Arguments that DALI requires: indexes are made if they are missing.
 OPTIONAL_ARGS = {("readers.mxnet", "index_path"), ("readers.tfrecord", "index_path")}
 # DALI's documentation and its operators disagree about these.

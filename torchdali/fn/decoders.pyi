@@ -27,6 +27,7 @@ def audio(
     downmix: bool | None = False,
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
     quality: float | None = 50.0,
+    antialias: bool | None = False,
     sample_rate: float | DataNode | None = 0.0,
     start: float | DataNode | None = 0.0,
     duration: float | DataNode | None = None,
@@ -50,6 +51,9 @@ def audio(
             rounded and saturate.
         quality: float, default 50.0. Quality of resampling, from 0 to 100: 0 has 3 lobes of the
             sinc filter, 50 has 16, 100 has 64.
+        antialias: bool, default False. Whether to remove frequencies that a lower sampling rate
+            cannot represent. They are mirrored otherwise, as by DALI, which has no such
+            argument.
         sample_rate: float or DataNode, default 0.0. Frames per second of the result; 0 keeps
             those of the file.
         start: float or DataNode, default 0.0. Where the part begins, in seconds, rounded to the
@@ -81,6 +85,7 @@ def audio(
     downmix: bool | None = False,
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
     quality: float | None = 50.0,
+    antialias: bool | None = False,
     sample_rate: float | DataNode | None = 0.0,
     start: float | DataNode | None = 0.0,
     duration: float | DataNode | None = None,

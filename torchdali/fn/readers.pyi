@@ -696,6 +696,7 @@ def nemo_asr(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
     sample_rate: float | None = -1.0,
     quality: float | None = 50.0,
+    antialias: bool | None = False,
     min_duration: float | None = 0.0,
     max_duration: float | None = 0.0,
     num_shards: int | None = 1,
@@ -748,6 +749,9 @@ def nemo_asr(
             rate of each file.
         quality: float, default 50.0. Quality of resampling, 0 to 100: 0 has 3 lobes of the sinc
             filter, 50 has 16, 100 has 64.
+        antialias: bool, default False. Whether to remove frequencies that a lower sampling rate
+            cannot represent. They are mirrored otherwise, as by DALI, which has no such
+            argument.
         min_duration: float, default 0.0. Leave out clips whose "duration" is less, or missing;
             in seconds. 0: no limit.
         max_duration: float, default 0.0. Leave out clips whose "duration" is greater, in

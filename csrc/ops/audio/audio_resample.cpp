@@ -239,9 +239,7 @@ TORCHDALI_OPERATOR("audio_resample")
                   Arity::kPerSample)
     .arg("quality", 50.0f,
          "From 0 to 100: 0 is a filter of 3 lobes, 50 of 16, 100 of 64 lobes on each side.")
-    .arg("antialias", false,
-         "Whether to remove frequencies that a lower sampling rate cannot represent. They are "
-         "mirrored otherwise, as by DALI, which has no such argument.")
+    .with(antialias_arg)
     .audio_role(AudioRole::kSignal)
     .cpu<AudioResample>()
     .gpu<AudioResampleGpu>();

@@ -14,6 +14,12 @@ namespace torchdali {
 // unless in_rate > 0, out_rate >= 0, both are finite, and the result is a length.
 int64_t resampled_length(int64_t length, double in_rate, double out_rate);
 
+inline void antialias_arg(SchemaBuilder& schema) {
+  schema.arg("antialias", false,
+             "Whether to remove frequencies that a lower sampling rate cannot represent. They are "
+             "mirrored otherwise, as by DALI, which has no such argument.");
+}
+
 // Raises kValue unless 0 <= quality <= 100.
 void check_resampling_quality(double quality);
 

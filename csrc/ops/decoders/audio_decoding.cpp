@@ -55,11 +55,11 @@ Clip open_clip(std::span<const uint8_t> file, const AudioPart& part) {
 // Mono, resampled where the clip is.
 class ClipSignal final : public SignalReader {
  public:
-  ClipSignal(Clip clip, double quality)
+  ClipSignal(Clip clip, double quality, bool antialias)
       : SignalReader(clip.out_frames), clip_(std::move(clip)), source_(clip_) {
     if (clip_.is_resampled())
-      resampled_ =
-          resample_signal(source_, clip_.in_rate, clip_.out_rate, clip_.out_frames, quality);
+      resampled_ = resample_signal(source_, clip_.in_rate, clip_.out_rate, clip_.out_frames,
+                                   quality, antialias);
   }
   void read(float* out, int64_t count) override {
     if (resampled_ != nullptr) resampled_->read(out, count);
@@ -103,11 +103,12 @@ void read_signal(SignalReader& signal, T* out) {
 
 // Several channels, resampled.
 template <class T>
-void resample_clip(SampleContext& ctx, Clip& clip, double quality, T* out) {
+void resample_clip(SampleContext& ctx, Clip& clip, double quality, bool antialias, T* out) {
   const int64_t channels = clip.channels();
   const auto in = ctx.scratch<float>(static_cast<size_t>(clip.frames * channels));
   clip.reader->read(in.data(), clip.frames);
-  const auto resampler = find_resampler(clip.in_rate, clip.out_rate, clip.out_frames, quality);
+  const auto resampler =
+      find_resampler(clip.in_rate, clip.out_rate, clip.out_frames, quality, antialias);
   const int64_t values = clip.out_frames * channels;
   float* resampled;
   if constexpr (std::is_same_v<T, float>) resampled = out;
@@ -135,13 +136,15 @@ void audio_decoding_args(SchemaBuilder& schema) {
            "resampling, values are rounded and saturate.")
       .arg("quality", 50.0f,
            "Quality of resampling, from 0 to 100: 0 has 3 lobes of the sinc filter, 50 has 16, 100 "
-           "has 64.");
+           "has 64.")
+      .with(antialias_arg);
 }
 
 AudioDecoding::AudioDecoding(const OpSpec& spec)
     : downmix_(spec.get<bool>("downmix")),
       dtype_(spec.get<DType>("dtype")),
-      quality_(spec.get<double>("quality")) {
+      quality_(spec.get<double>("quality")),
+      antialias_(spec.get<bool>("antialias")) {
   TORCHDALI_CHECK_KIND(
       kType, dtype_ == DType::kFloat || dtype_ == DType::kInt16 || dtype_ == DType::kInt32,
       "`dtype` is ", dtype_name(dtype_), ", expected float32, int16 or int32",
@@ -164,10 +167,10 @@ AudioRates AudioDecoding::decode(SampleContext& ctx, int output, std::span<const
     if (!mixes && !clip.is_resampled()) {
       clip.reader->read(out, frames);
     } else if (downmix_ || channels == 1) {
-      ClipSignal signal(std::move(clip), quality_);
+      ClipSignal signal(std::move(clip), quality_, antialias_);
       read_signal(signal, out);
     } else {
-      resample_clip(ctx, clip, quality_, out);
+      resample_clip(ctx, clip, quality_, antialias_, out);
     }
   });
   return rates;
@@ -178,7 +181,7 @@ std::unique_ptr<SignalReader> AudioDecoding::open_signal(std::span<const uint8_t
   if (dtype_ != DType::kFloat) return nullptr;
   Clip clip = open_clip(file, part);
   if (!downmix_ && clip.channels() > 1) return nullptr;
-  return std::make_unique<ClipSignal>(std::move(clip), quality_);
+  return std::make_unique<ClipSignal>(std::move(clip), quality_, antialias_);
 }
 
 }  // namespace torchdali

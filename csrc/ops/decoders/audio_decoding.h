@@ -13,7 +13,7 @@
 
 namespace torchdali {
 
-// The arguments `downmix`, `dtype` and `quality`.
+// The arguments `downmix`, `dtype`, `quality` and `antialias`.
 void audio_decoding_args(SchemaBuilder& schema);
 
 // What is decoded of a file, and the sample rate of the result; 0 keeps that of the file.
@@ -46,6 +46,7 @@ class AudioDecoding {
   bool downmix_;
   DType dtype_;
   double quality_;
+  bool antialias_;
 };
 
 }  // namespace torchdali

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "io/storage/mapping.h"
+#include "ops/audio/resampling_reader.h"
 #include "ops/decoders/audio_decoding.h"
 #include "ops/readers/nemo_manifest.h"
 #include "ops/readers/reader.h"
@@ -167,6 +168,7 @@ TORCHDALI_OPERATOR("readers.nemo_asr")
     .arg("quality", 50.0f,
          "Quality of resampling, 0 to 100: 0 has 3 lobes of the sinc filter, 50 has 16, 100 has "
          "64.")
+    .with(antialias_arg)
     .arg("min_duration", 0.0f,
          "Leave out clips whose \"duration\" is less, or missing; in seconds. 0: no limit.")
     .arg("max_duration", 0.0f,

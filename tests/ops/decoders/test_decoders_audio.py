@@ -131,11 +131,11 @@ def test_the_sample_rate_is_that_of_the_result():
 
 def test_resampling_is_that_of_audio_resample():
     x = to_pcm(sound(4000, 2), 16)
-    args = {"in_rate": 22050.0, "out_rate": 16000.0, "quality": 20.0}
-    for downmix in (False, True):
+    for downmix, antialias in ((False, True), (True, True), (True, False)):
+        args = {"quality": 20.0, "antialias": antialias}
         whole = run_op(OP, as_tensor(wav(x)), downmix=downmix)[0]
-        expected = run_op("audio_resample", whole, **args)
-        actual = decode(wav(x, rate=22050), downmix=downmix, sample_rate=16000.0, quality=20.0)
+        expected = run_op("audio_resample", whole, in_rate=22050.0, out_rate=16000.0, **args)
+        actual = decode(wav(x, rate=22050), downmix=downmix, sample_rate=16000.0, **args)
         assert np.array_equal(actual, expected.numpy())
 
 
