@@ -149,12 +149,15 @@ class Readers {
 
   // A member whose planning fails runs by itself, so that its error is the same as without a chain.
   bool try_to_add(size_t k) {
-    try {
-      if (add(k)) return true;
-    } catch (const Error&) {
-    }
-    sample_.context(k).end();
-    return false;
+    const bool fits = [&] {
+      try {
+        return add(k);
+      } catch (const Error&) {
+        return false;
+      }
+    }();
+    if (!fits) sample_.context(k).end();
+    return fits;
   }
 
   AudioChainSample& sample_;

@@ -29,7 +29,8 @@ struct StretchCandidates {
   static constexpr StretchCandidates of(int64_t k, double rate, int64_t overlap, int64_t search,
                                         int64_t frames) {
     const double end = static_cast<double>(k + 1) * static_cast<double>(overlap) * rate;
-    int64_t nominal = static_cast<int64_t>(end + 0.5) - overlap;
+    // Halves go up, on the CPU as on the GPU.
+    int64_t nominal = static_cast<int64_t>(end + 0.5) - overlap;  // NOLINT(*-incorrect-roundings)
     if (nominal < 0) nominal = 0;
     const int64_t first = nominal > search ? nominal - search : 0;
     // Frames after the end are used only if the nominal position has some.

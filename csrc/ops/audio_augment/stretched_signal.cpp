@@ -23,7 +23,7 @@ void move_to_front(std::span<float> values, int64_t from, int64_t count) {
 }  // namespace
 
 int64_t Stretching::output_frames() const {
-  return static_cast<int64_t>(static_cast<double>(frames) / rate + 0.5);
+  return std::llround(static_cast<double>(frames) / rate);
 }
 
 void make_fade(std::span<float> weights) {
