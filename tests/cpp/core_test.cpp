@@ -3,6 +3,7 @@
 // of the executor that need no torch: verification of graphs, plans, scratch memory.
 // sources: csrc/core/schema.cpp csrc/executor/graph/*.cpp csrc/executor/run/execution_plan.cpp
 // sources: csrc/executor/chain/frame_loop.cpp csrc/executor/chain/chain*.cpp csrc/executor/chain/fused_members.cpp
+// sources: csrc/executor/chain/audio_chain.cpp
 // sanitizers: address
 #include <cmath>
 #include <cstring>
@@ -11,6 +12,7 @@
 
 #include "core/argument.h"
 #include "core/operator.h"
+#include "executor/chain/gpu_audio_chain.h"
 #include "executor/chain/gpu_chain.h"
 #include "executor/graph/operator_error.h"
 #include "executor/run/execution_plan.h"
@@ -27,6 +29,9 @@ std::unique_ptr<Operator> make_stage(std::unique_ptr<Operator> op, const GpuOper
 }
 }  // namespace gpu
 std::unique_ptr<Operator> make_gpu_chain(const Node& /*node*/, const OpSpec& /*spec*/) {
+  return nullptr;
+}
+std::unique_ptr<Operator> make_gpu_audio_chain(const Node& /*node*/, const OpSpec& /*spec*/) {
   return nullptr;
 }
 
