@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // decibels.h, once per instruction set.
 #include "kernels/audio_features/decibels.h"
+#include "kernels/independent_iterations.h"
 
 #define TORCHDALI_ISA_FILE "kernels/audio_features/decibels_cpu.cpp"
 #include "kernels/foreach_isa.h"
@@ -9,7 +10,7 @@ namespace torchdali::kernels {
 namespace TORCHDALI_ISA_NAMESPACE {
 
 void to_decibels(float* out, const float* in, int64_t count, DecibelScale scale) {
-#pragma GCC ivdep  // `out` is `in`, or does not overlap
+  TORCHDALI_INDEPENDENT_ITERATIONS
   for (int64_t i = 0; i < count; ++i) out[i] = decibels_of(in[i], scale);
 }
 

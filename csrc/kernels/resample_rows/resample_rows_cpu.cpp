@@ -3,16 +3,9 @@
 // order, with one rounding per step, so that results are bit-identical with all instruction sets.
 #include <cstdint>
 
+#include "kernels/independent_iterations.h"
 #include "kernels/resample_rows/resample_rows.h"
 #include "kernels/resample_rows/round_middle.h"
-
-// Tells the compiler that arrays may be the same, but do not overlap otherwise.
-#undef TORCHDALI_INDEPENDENT_ITERATIONS
-#ifdef __clang__
-#define TORCHDALI_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define TORCHDALI_INDEPENDENT_ITERATIONS _Pragma("GCC ivdep")
-#endif
 
 #define TORCHDALI_ISA_FILE "kernels/resample_rows/resample_rows_cpu.cpp"
 #include "kernels/foreach_isa.h"
