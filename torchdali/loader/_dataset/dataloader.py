@@ -70,14 +70,14 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
         persistent_workers: whether workers are kept for the next epoch.
         pin_memory_device: as in torch.
         in_order: whether batches come in the order of the sampler.
+        snapshot_every_n_steps: as in torchdata: after how many batches workers send their states,
+            for datasets whose state_dict() is large. A loader that is resumed repeats the batches
+            since then in its workers. None: workers send no states.
         bucket_by: the lengths of all samples, or a function from an index to a length: a batch has
             samples of like length, so that little is padded. Each epoch has the same samples, and
             the last batch is what it is without it.
         bucket_window: with `bucket_by`: batches that are sorted together. More of them make lengths
             more alike, and the order less random.
-        snapshot_every_n_steps: as in torchdata: after how many batches workers send their states,
-            for datasets whose state_dict() is large. A loader that is resumed repeats the batches
-            since then in its workers. None: workers send no states.
         workers: "processes", or "threads" of this process: for datasets that spend their time
             outside the GIL (reading files, decoding), or return bytes and paths. Threads share the
             dataset; an IterableDataset is iterated over once.
@@ -142,9 +142,9 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
         persistent_workers: bool = False,
         pin_memory_device: str = "",
         in_order: bool = True,
+        snapshot_every_n_steps: int | None = 1,
         bucket_by: Lengths | None = None,
         bucket_window: int = 100,
-        snapshot_every_n_steps: int | None = 1,
         workers: str = "processes",
         on_error: str = "raise",
         fill_batches: bool = False,
