@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from torchdali._common.unsupported import names_of
 from torchdali.backend import LoadLibrary
 
 __all__ = ["load_library"]
@@ -23,3 +26,7 @@ def load_library(library_path: str, global_symbols: bool = False) -> None:
         UnsupportedError: there is one.
     """
     LoadLibrary(library_path, global_symbols)
+
+
+if not TYPE_CHECKING:  # else a type checker would believe every name
+    __getattr__ = names_of(__name__)

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import os
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import torchdali
+from torchdali._common.unsupported import names_of
 from torchdali.errors import UnsupportedError, _make
 
 __all__ = [
@@ -66,3 +67,7 @@ def get_link_flags() -> list[str]:
         UnsupportedError: always.
     """
     _refuse("get_link_flags", "there is no library to link")
+
+
+if not TYPE_CHECKING:  # else a type checker would believe every name
+    __getattr__ = names_of(__name__)

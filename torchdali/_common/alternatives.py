@@ -60,8 +60,8 @@ _BY_KIND = {
     "name": Alternative("insides", "docs/guide/from_dali.md lists what is different from DALI"),
 }
 
-# By path; the longest one that it starts with counts. "*." stands for fn, ops and eager mode, and what
-# follows also for names of classes.
+# By path; the longest one that it starts with counts. "*." stands for fn, ops, eager and dynamic
+# mode, and what follows also for names of classes.
 _BY_PATH = {
     "experimental": Alternative("dynamic", _DEFINITIONS),
     "experimental.torchvision": Alternative(
@@ -87,6 +87,19 @@ _BY_PATH = {
     "internal": Alternative("insides", "use getattr() of Python on torchdali.fn and torchdali.ops"),
     "reducers": Alternative("insides", "use torchdali.pickling"),
     "types.tfrec": Alternative("insides", "use torchdali.tfrecord"),
+    "plugin_manager": Alternative("insides", _OWN_OPERATORS),
+    "plugin.pytorch.Pipeline": Alternative("insides", _PIPELINE),
+    "plugin.pytorch.TensorCPU": Alternative("insides", "use torchdali.tensors"),
+    "plugin.pytorch.TensorGPU": Alternative("insides", "use torchdali.tensors"),
+    "plugin.pytorch.TensorListGPU": Alternative("insides", "use torchdali.tensors"),
+    "ops.NumbaFunction": Alternative(
+        "insides", "use torchdali.plugin.numba.fn.experimental.numba_function"
+    ),
+    "tensors.format_batch": Alternative("insides", "use str() of Python on the batch"),
+    "tensors.format_tensor": Alternative("insides", "use str() of Python on the tensor"),
+    "tensors.PipelineBatchAdapter": Alternative("insides", "use str() of Python on the batch"),
+    "tensors.PipelineTensorAdapter": Alternative("insides", "use str() of Python on the tensor"),
+    "pipeline.pipeline_tls": Alternative("insides", "use Pipeline.current()"),
     "data_node.not_iterable": Alternative("insides", "use iter() and catch TypeError"),
     "tensors.import_numpy": Alternative("insides", "import numpy in the program"),
     "pipeline.WorkerPool": Alternative(
@@ -120,7 +133,12 @@ _BY_PATH = {
         "insides", "write the expression with the operators of Python and torchdali.math"
     ),
     "*.constant": Alternative("insides", "use types.Constant"),
+    "*.bbox_rotate": Alternative("operator", _FUNCTIONS),
+    "*.debayer": Alternative("operator", _FUNCTIONS),
+    "*.experimental.debayer": Alternative("operator", _FUNCTIONS),
+    "*.experimental.median_blur": Alternative("operator", _FUNCTIONS),
     "*.optical_flow": Alternative("operator", _FUNCTIONS),
+    "*.decoders.video": Alternative("video", _DECODE),
     "*.sequence_reader": Alternative("operator", "use fn.readers.sequence"),
     "*.ssd_random_crop": Alternative("operator", "use fn.random_bbox_crop and fn.slice"),
     "*.video_reader": Alternative("video", _SOURCES),
@@ -133,7 +151,7 @@ _BY_PATH = {
     "*.tensor_resize": Alternative("operator", f"use fn.resize, or {_FUNCTIONS}"),
     "*.experimental.tensor_resize": Alternative("operator", f"use fn.resize, or {_FUNCTIONS}"),
 }
-_OPERATORS = ("fn", "ops", "experimental.eager")
+_OPERATORS = ("fn", "ops", "experimental.eager", "experimental.dynamic")
 
 
 def _plain(path: str) -> str:
