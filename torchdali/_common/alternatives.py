@@ -24,7 +24,7 @@ REASONS = {
     ),
     "insides": (
         "Insides of DALI",
-        "They stand in public modules of DALI, but its manual does not have them, or only names "
+        "They are in public modules of DALI, but its manual does not have them, or only names "
         "them, and they make no sense with another engine.",
     ),
 }

@@ -2,8 +2,8 @@
 """Errors for names and modules of DALI that are not here, with what to use instead.
 
 dali_names.json, which tools/dali_names.py writes, has the public names of DALI with their kinds. A
-name of it that torchdali has is never looked up here, so the table holds all of them. alternatives.py
-says what to use instead.
+name of it that torchdali has is never looked up here, so the table holds all of them. What to use
+instead is in alternatives.py.
 """
 
 from __future__ import annotations
@@ -60,14 +60,13 @@ def _is_module(full_name: str) -> bool:
 def names_of(module: str) -> Callable[[str], Any]:
     """Returns the ``__getattr__`` of a module, for names that it does not have.
 
-    It also makes the module an empty package. Of other modules, ``from module import name`` hides
-    the error behind one of Python's own; of packages it asks the importers, and so check_module().
+    It also makes the module an empty package: of those, ``from module import name`` asks the
+    importers, and so check_module(); of others, Python hides the error behind one of its own.
 
     Raises:
         UnsupportedNameError: by what is returned, for a name of DALI.
         AttributeError: likewise, for others.
     """
-
     if module in sys.modules:
         vars(sys.modules[module]).setdefault("__path__", [])
 
