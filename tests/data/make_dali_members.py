@@ -46,10 +46,15 @@ def loaded(name: str, module: ModuleType) -> Iterator[str]:
 
 
 def written(text: str) -> Iterator[str]:
-    """Yields the public names that a module defines at its top, and those of its __all__."""
+    """Yields the public names that a module defines at its top or takes from a private module."""
     for statement in ast.parse(text).body:
         if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
             yield from [statement.name] if public(statement.name) else []
+        elif isinstance(statement, ast.ImportFrom):
+            inside = statement.level > 0 or (statement.module or "").startswith(PACKAGE)
+            names = [one.asname or one.name for one in statement.names]
+            if inside and not public(statement.module or ""):
+                yield from filter(public, names)
         elif isinstance(statement, ast.Assign):
             for target in statement.targets:
                 if isinstance(target, ast.Name) and public(target.id):

@@ -17,8 +17,8 @@ _HEAD = """\
 These are the public names of DALI that torchdali does not have, with what to use instead. A name
 that is used raises `UnsupportedError`, which says the same. It is a `NotImplementedError`, and also
 an `AttributeError`, or in an `import` a `ModuleNotFoundError`, so `hasattr` and `try` tell whether
-a name exists. Of a module that is missing, all names are. Arguments and features that operators lack are
-on [the page of operators](operators.md).
+a name exists. Of a module that is missing, all names are. Arguments and features that operators
+lack are on [the page of operators](operators.md).
 
 `plugin_manager.load_library`, `backend.LoadLibrary` and the functions of `sysconfig` are there, but
 raise the same error (`get_lib_dir` returns the folder of the engine): operators in C++ cannot be
