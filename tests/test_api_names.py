@@ -26,7 +26,6 @@ API: dict[str, dict[str, Any]] = json.loads(
 )
 
 _INSIDE = "DALI's own insides, which a module of theirs happens to import"
-_PLUGINS = "for plugin libraries of operators, which torchdali has not"
 _DYNAMIC = "experimental.dynamic"
 _OPERATOR = "torchdali has no such operator"
 _OPERATORS = (
@@ -64,8 +63,6 @@ ABSENT: dict[str, str] = {
     "tensors.PipelineTensorAdapter": "an inside of DALI's repr",
     "tensors.format_batch": "an inside of DALI's repr; str(batch) is the way",
     "tensors.format_tensor": "an inside of DALI's repr; str(tensor) is the way",
-    "plugin_manager": _PLUGINS,
-    "sysconfig": _PLUGINS,
     "reducers": "an inside of DALI's worker processes",
     **{f"{_DYNAMIC}.{name}": _OPERATOR for name in _OPERATORS},
     **{f"{_DYNAMIC}.{name}": _LATER for name in _NOT_YET},

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
 import torch
@@ -142,8 +143,10 @@ def test_gpu_memory_can_be_preallocated():
 
 
 def test_plugin_libraries_are_errors():
-    with pytest.raises(errors.UnsupportedError, match=r"nothing\.so"):
+    with pytest.raises(errors.FileError, match=r"nothing\.so"):
         backend.LoadLibrary("nothing.so")
+    with pytest.raises(errors.UnsupportedError, match="python"):
+        backend.LoadLibrary(sys.executable)
     with pytest.warns(UserWarning, match=r"nothing\.so"):
         backend.LoadLibrary("nothing.so", allow_fail=True)
 

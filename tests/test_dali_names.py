@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of DALI that torchdali does not have: errors that say so, and that feature tests see."""
+"""Names of DALI that torchdali does not have: errors that say so, and that feature tests see.
+
+tests/data/dali_members.json has the public names of all modules of DALI 1.35; a Python with DALI
+writes it by running tests/data/make_dali_members.py.
+"""
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,11 +20,19 @@ from helpers.cases import for_each
 
 import torchdali
 from torchdali import backend, errors, fn, ops, types
+from torchdali._common import alternatives, unsupported
 
 TABLE = json.loads(
     Path(torchdali.__file__).with_name("_common").joinpath("dali_names.json").read_text()
 )
 FACTS = Path(__file__).with_name("data")
+MEMBERS = json.loads((FACTS / "dali_members.json").read_text())
+
+
+@functools.cache
+def alternatives_shown():
+    """Returns the alternative to each name of DALI that torchdali does not have."""
+    return dict(unsupported.missing())
 
 
 def missing():
@@ -49,6 +63,42 @@ def test_the_table_has_all_modules_and_operators_of_the_manual():
         assert name in TABLE[module], path
 
 
+def refusal(path, name):
+    """Returns the error for a name of DALI, or None where it is there."""
+    module = f"torchdali.{path}".rstrip(".")
+    try:
+        exec(f"from {module} import {name}", {})
+    except errors.UnsupportedModuleError as error:
+        refused = error
+    else:
+        return None
+    if module in sys.modules:
+        with pytest.raises(errors.UnsupportedNameError) as caught:
+            getattr(sys.modules[module], name)
+        assert str(caught.value) == str(refused)
+    return refused
+
+
+@for_each("path", sorted(MEMBERS))
+def test_every_name_of_dali_is_there_or_its_error_has_an_alternative(path):
+    for name in MEMBERS[path]:
+        error = refusal(path, name)
+        if error is not None:
+            assert len(error.fix) > 10, name
+            assert "from_dali.md" not in error.fix, f"{name} has no alternative of its own"
+            assert str(error).endswith(f"To fix it: {error.fix}"), name
+
+
+def test_alternatives_of_torchdali_exist():
+    for fix in {one.fix for one in alternatives_shown().values()}:
+        for path in re.findall(r"\b(?:torchdali|fn|types|Pipeline)(?:\.\w+)+", fix):
+            found = torchdali
+            for part in path.removeprefix("torchdali.").split("."):
+                if not hasattr(found, part):
+                    importlib.import_module(f"{found.__name__}.{part}")
+                found = getattr(found, part)
+
+
 def test_missing_names_say_what_to_use_instead():
     found = list(missing())
     assert len(found) > 50
@@ -68,7 +118,12 @@ def test_missing_names_say_what_to_use_instead():
         ("from torchdali.plugin import jax", "nvidia.dali.plugin.jax .*DLPack"),
         ("from torchdali.plugin.paddle import DALIGenericIterator", "DLPack"),
         ("import torchdali.experimental.dynamic.pytorch", "dynamic.pytorch .*pipeline_def"),
-        ("from torchdali.experimental.eager import optical_flow", "pipeline_def"),
+        ("from torchdali.experimental.eager import optical_flow", "fn.python_function"),
+        ("from torchdali.experimental.dynamic import Stream", "pipeline_def"),
+        ("from torchdali.backend_impl import TensorCPU", "torchdali.backend"),
+        ("import torchdali.plugin.jax.iterator", "DLPack"),
+        ("from torchdali.plugin.triton import autoserialize", "Pipeline.serialize"),
+        ("from torchdali.ops.hidden import Constant", "torchdali.fn"),
         ("from torchdali.fn.experimental.readers import video", "fn.external_source"),
         ("from torchdali.fn import tensor_resize", "fn.python_function"),
         ("from torchdali.fn.readers import video", "fn.external_source"),
@@ -107,3 +162,32 @@ def test_the_backend_has_types_and_versions():
     assert backend.types is types
     assert backend.GetNvjpegVersion() == backend.GetCufftVersion() == backend.GetNppVersion() == -1
     assert backend.__cuda_version__ == torchdali.__cuda_version__ == backend.GetCudaVersion()
+
+
+# -- modules for operators in C++
+
+
+def test_libraries_of_operators_cannot_be_loaded(tmp_path):
+    library = tmp_path / "libmine.so"
+    library.touch()
+    with pytest.raises(errors.UnsupportedError, match=r"libmine\.so.*\n.*fn\.python_function"):
+        torchdali.plugin_manager.load_library(str(library))
+    with pytest.raises(errors.FileError, match=r"nothing\.so.*does not exist"):
+        torchdali.plugin_manager.load_library("nothing.so", global_symbols=True)
+
+
+def test_sysconfig_knows_the_folder_of_the_engine():
+    assert list(Path(torchdali.sysconfig.get_lib_dir()).glob("_C.*"))
+    for name in ("include_dir", "include_flags", "compile_flags", "link_flags"):
+        with pytest.raises(errors.UnsupportedError, match="fn.python_function"):
+            getattr(torchdali.sysconfig, f"get_{name}")()
+
+
+def test_names_of_classes_have_the_alternatives_of_functions():
+    for path in ("fn.ssd_random_crop", "ops.SSDRandomCrop", "fn.experimental.readers.video"):
+        assert (
+            alternatives.alternative(path, "generic").fix
+            != alternatives.alternative("fn.anything", "generic").fix
+        ), path
+    assert alternatives.alternative("ops.experimental.readers.Video", "readers").reason == "video"
+    assert {one.reason for one in alternatives_shown().values()} == set(alternatives.REASONS)

@@ -53,7 +53,7 @@ FLOORS: list[set[str]] = [
     {"tensors"},
     {"_graph", "data_node", "graph", "math", "types"},
     {"_sources"},
-    {"backend", "external_source", "fn", "ops", "pipeline"},
+    {"backend", "external_source", "fn", "ops", "pipeline", "plugin_manager", "sysconfig"},
     {
         "_eager",
         "auto_aug",

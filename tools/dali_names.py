@@ -24,7 +24,7 @@ OUTPUT = Path(__file__).parents[1] / "torchdali" / "_common" / "dali_names.json"
 PACKAGE = "nvidia.dali"
 # DALI's own machinery, which its manual does not have; and names that are covered by their module.
 LEFT_OUT = re.compile(
-    r"(^|\.)(_|hidden\b|libdali|backend_impl|internal\b)|^experimental\.torchvision\."
+    r"(^|\.)(_|libdali)|^(backend_impl|internal|experimental\.torchvision)\.|\bhidden\."
 )
 
 # Runs in DALI's Python: prints (module, name, whether it is a module) of all modules. Plugins of
@@ -101,7 +101,7 @@ def main() -> None:
     for path, kind in list(kinds.items()):
         if kind == "name" and re.match(r"(fn|ops)\.", path):
             kinds[path] = "generic"  # an operator that later releases have dropped
-        elif kind == "module" and re.match(r"(fn|ops)\.", path):
+        elif kind == "module" and re.match(r"(fn|ops)\.(?!hidden)", path):
             del kinds[path]
     for path, kind in list(kinds.items()):
         of_operators = path.startswith(("fn.", "ops."))

@@ -92,7 +92,10 @@ _ELSEWHERE = {
 
 
 # Modules that DALI loads with the package.
-_MODULES = ("auto_aug", "external_source", "pickling", "plugin", "python_function_plugin")
+_MODULES = (
+    *("auto_aug", "external_source", "pickling", "plugin", "plugin_manager"),
+    *("python_function_plugin", "sysconfig"),
+)
 
 
 class _Finder:

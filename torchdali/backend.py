@@ -20,7 +20,7 @@ from torchdali import types as types
 from torchdali._common.unsupported import names_of
 from torchdali._engine.dali_schema import OpSchema, registered_operators
 from torchdali._engine.dali_schema import find as _find
-from torchdali.errors import ArgumentError, UnsupportedError, _make
+from torchdali.errors import ArgumentError, FileError, UnsupportedError, _make
 from torchdali.pipeline._driver import driver_of
 from torchdali.pipeline._live import live_pipelines
 from torchdali.tensors import TensorCPU, TensorGPU, TensorListCPU, TensorListGPU
@@ -112,13 +112,17 @@ def LoadLibrary(lib_path: str, global_symbols: bool = False, allow_fail: bool = 
         allow_fail: warn instead of raising.
 
     Raises:
-        UnsupportedError: always, without `allow_fail`.
+        FileError: there is no such file, unless `allow_fail`.
+        UnsupportedError: there is one, unless `allow_fail`.
     """
     del global_symbols
     error = _make(
-        UnsupportedError,
-        f'LoadLibrary: "{lib_path}" cannot be loaded, there are no plugin libraries of operators',
-        fix="write the operator in Python, with fn.external_source or what fn has for functions",
+        UnsupportedError if os.path.exists(lib_path) else FileError,
+        f'LoadLibrary: "{lib_path}" '
+        + ("is for DALI's engine" if os.path.exists(lib_path) else "does not exist")
+        + "; torchdali cannot load libraries of operators yet",
+        fix="write the operator in Python: fn.python_function, fn.torch_python_function or "
+        "torchdali.plugin.numba",
     )
     if not allow_fail:
         raise error

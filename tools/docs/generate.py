@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.docs import functional_stubs, operator_states, reference
+from tools.docs import functional_stubs, missing_names, operator_states, reference
 from tools.docs.gpu_record import PATH as RECORD_PATH
 from tools.docs.gpu_record import Record
 from tools.gpu_kernels import fingerprint
@@ -261,6 +261,7 @@ def files() -> dict[Path, str]:
         facts, Record.read(ROOT / RECORD_PATH), fingerprint(ROOT / "csrc")
     )
     result[folder / "README.md"] = reference.index_page()
+    result[folder / "missing_names.md"] = missing_names.page()
     for schema in registry().values():
         result[folder / "fn" / f"{schema.name}.md"] = reference.operator_page(schema)
     result[folder / "types.md"] = reference.types_page().rstrip() + "\n"

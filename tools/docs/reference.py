@@ -77,7 +77,8 @@ def index_page() -> str:
         "[batches and tensors](tensors.md) · [types](types.md) · [stats](stats.md) · "
         "[profile](profiling.md) · [remote files](storage.md) · "
         "[errors](errors.md) · [backend](backend.md) · [Numba functions](numba.md) · "
-        "[the state of DALI's operators](operators.md)",
+        "[the state of DALI's operators](operators.md) · "
+        "[names of DALI that are missing](missing_names.md)",
         "",
         f"Automatic augmentation: {', '.join(f'[{n}](auto_aug/{n}.md)' for n in auto_aug.__all__)}",
         "",

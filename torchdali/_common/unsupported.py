@@ -2,56 +2,27 @@
 """Errors for names and modules of DALI that are not here, with what to use instead.
 
 dali_names.json, which tools/dali_names.py writes, has the public names of DALI with their kinds. A
-name of it that torchdali has is never looked up here, so the table holds all of them.
+name of it that torchdali has is never looked up here, so the table holds all of them. What to use
+instead is in alternatives.py.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.util
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
+from torchdali._common.alternatives import Alternative, alternative
 from torchdali.errors import UnsupportedModuleError, UnsupportedNameError, _make
 
-__all__ = ["check_module", "names_of"]
+__all__ = ["check_module", "missing", "names_of"]
 
 _PACKAGE = "torchdali"
-_FUNCTIONS = "call NumPy or torch in fn.python_function or fn.torch_python_function"
-_OPERATORS_IN_PYTHON = (
-    "write the operator in Python: fn.python_function, fn.torch_python_function, or "
-    "torchdali.plugin.numba"
-)
-_DEFINITIONS = "define a pipeline with pipeline_def; debug=True runs operators as they are called"
-_SOURCES = "read the data in Python: fn.external_source, or torchdali.DataLoader over a dataset"
-_DLPACK = "take batches from torchdali.plugin.pytorch, and pass the tensors on with DLPack"
-# By kind of the name, if the path has none of its own.
-_BY_KIND = {
-    "readers": _SOURCES,
-    "inputs": _SOURCES,
-    "video/sequence": _SOURCES,
-    "decoders": "decode in fn.python_function, or read decoded data with fn.external_source",
-    "module": "docs/guide/from_dali.md lists the modules that are here",
-    "name": "docs/guide/from_dali.md lists what is different from DALI",
-}
-# By path; the longest one that it starts with counts.
-_BY_PATH = {
-    "experimental": _DEFINITIONS,
-    "experimental.torchvision": "use torchvision, or the operators of torchdali.fn",
-    "plugin": "use torchdali.plugin.pytorch or torchdali.PipelineLoader",
-    "plugin.tf": _DLPACK,
-    "plugin.jax": _DLPACK,
-    "plugin.paddle": _DLPACK,
-    "plugin.mxnet": _DLPACK,
-    "plugin.pytorch.loader_evaluator": "use stats() of the loader or torchdali.profile",
-    "plugin_manager": _OPERATORS_IN_PYTHON,
-    "sysconfig": _OPERATORS_IN_PYTHON,
-    "reducers": "use torchdali.pickling",
-    "types.tfrec": _SOURCES,
-}
 
 
 @functools.cache
@@ -71,9 +42,11 @@ def _refuse(
     cls: type[UnsupportedNameError] | type[UnsupportedModuleError], full_name: str, kind: str
 ) -> NoReturn:
     path = full_name[len(_PACKAGE) + 1 :]
-    own = [start for start in _BY_PATH if f"{path}.".startswith(f"{start}.")]
-    fix = _BY_PATH[max(own, key=len)] if own else _BY_KIND.get(kind, _FUNCTIONS)
-    raise _make(cls, f"nvidia.dali.{path} has no counterpart in this version of torchdali", fix=fix)
+    raise _make(
+        cls,
+        f"nvidia.dali.{path} has no counterpart in this version of torchdali",
+        fix=alternative(path, kind).fix,
+    )
 
 
 def _is_module(full_name: str) -> bool:
@@ -87,10 +60,15 @@ def _is_module(full_name: str) -> bool:
 def names_of(module: str) -> Callable[[str], Any]:
     """Returns the ``__getattr__`` of a module, for names that it does not have.
 
+    It also makes the module an empty package: of those, ``from module import name`` asks the
+    importers, and so check_module(); of others, Python hides the error behind one of its own.
+
     Raises:
         UnsupportedNameError: by what is returned, for a name of DALI.
         AttributeError: likewise, for others.
     """
+    if module in sys.modules:
+        vars(sys.modules[module]).setdefault("__path__", [])
 
     def __getattr__(name: str) -> NoReturn:
         kind = None if name.startswith("__") else _kind(module, name)
@@ -113,3 +91,20 @@ def check_module(full_name: str) -> None:
     kind = _kind(module, name)
     if kind is not None and name not in dir(sys.modules.get(module)):
         _refuse(UnsupportedModuleError, full_name, kind)
+
+
+def missing() -> Iterator[tuple[str, Alternative]]:
+    """Yields the names of DALI that torchdali does not have, and what to use instead.
+
+    It imports every module. Of modules that are missing, the names in them are left out.
+    """
+    for path, names in _table().items():
+        module = f"{_PACKAGE}.{path}".rstrip(".")
+        try:
+            found = importlib.import_module(module)
+        except UnsupportedModuleError:
+            continue
+        for name, kind in names.items():
+            if not hasattr(found, name) and not _is_module(f"{module}.{name}"):
+                own = f"{path}.{name}".lstrip(".")
+                yield own, alternative(own, kind)

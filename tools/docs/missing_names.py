@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Renders the page of the names of DALI that are missing, for tools/docs/generate.py."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from tools.docs.reference import MARK, cell
+from torchdali._common.alternatives import REASONS
+from torchdali._common.unsupported import missing
+
+__all__ = ["page"]
+
+_HEAD = """\
+# Names of DALI that are missing
+
+These are the public names of DALI that torchdali does not have, with what to use instead. A name
+that is used raises `UnsupportedError`, which says the same. It is a `NotImplementedError`, and also
+an `AttributeError`, or in an `import` a `ModuleNotFoundError`, so `hasattr` and `try` tell whether
+a name exists. Of a module that is missing, all names are. Arguments and features that operators
+lack are on [the page of operators](operators.md).
+
+`plugin_manager.load_library`, `backend.LoadLibrary` and the functions of `sysconfig` are there, but
+raise the same error (`get_lib_dir` returns the folder of the engine): operators in C++ cannot be
+added yet, so write them in Python, with `fn.python_function`, `fn.torch_python_function` or
+`torchdali.plugin.numba`. `GetCufftVersion`, `GetNppVersion` and `GetNvjpegVersion` of `backend`
+return -1, as in DALI without these libraries."""
+
+
+def page() -> str:
+    """Returns the page: a table for each reason, a row for names with the same alternative."""
+    groups: dict[str, dict[str, list[str]]] = {reason: defaultdict(list) for reason in REASONS}
+    for path, instead in missing():
+        groups[instead.reason][instead.fix].append(path)
+    lines = [MARK, _HEAD]
+    for reason, rows in groups.items():
+        if not rows:
+            continue
+        heading, text = REASONS[reason]
+        lines += ["", f"## {heading}", "", text, "", "| in `nvidia.dali` | instead |", "|---|---|"]
+        for fix, paths in sorted(rows.items(), key=lambda row: min(row[1])):
+            names = ", ".join(f"`{path}`" for path in sorted(paths))
+            lines.append(f"| {names} | {cell(fix)} |")
+    return "\n".join(lines) + "\n"
