@@ -50,7 +50,7 @@ class FlacReader final : public AudioReader {
              .format = "FLAC, " + std::to_string(header_.bits) + " bits"};
     examine_first_frame();
     frame_.next = header_.data;
-    if (info_.frames == 0) info_.frames = find_length();
+    if (info_.frames == 0 && header_.data < bytes.size()) info_.frames = find_length();
     // Silence has few bytes. A length that is unusual for so few counts only if its end is there,
     // before memory is taken for it.
     constexpr int64_t kUsual = 128;  // frames per byte
@@ -154,10 +154,7 @@ class FlacReader final : public AudioReader {
       if (found == nullptr) return false;
       at = static_cast<size_t>(static_cast<const uint8_t*>(found) - bytes_.data());
       FrameHeader h;
-      if (read_header(at, h) == nullptr && decode(at) == nullptr) {
-        frame_at_ = at;
-        return true;
-      }
+      if (read_header(at, h) == nullptr && decode(at) == nullptr) return true;
       ++at;
     }
     return false;
@@ -173,7 +170,7 @@ class FlacReader final : public AudioReader {
       low = frame_.next;
       low_sample = frame_.begin + frame_.block;
     }
-    use_seek_table(sample, low, low_sample, high, high_sample);
+    use_seek_table(sample, low, low_sample, high);
     // Interpolates, and halves where that does not help. Near the sample, frames in order.
     constexpr int64_t kNear = 2;  // blocks
     for (int i = 0; low < high && sample - low_sample > kNear * usual_block(); ++i) {
@@ -206,8 +203,7 @@ class FlacReader final : public AudioReader {
   int64_t usual_block() const { return std::max<int64_t>(fixed_block_, 16); }
 
   // Narrows a search by the points around the sample; a point counts if its frame is there.
-  void use_seek_table(int64_t sample, size_t& low, int64_t& low_sample, size_t& high,
-                      int64_t& high_sample) {
+  void use_seek_table(int64_t sample, size_t& low, int64_t& low_sample, size_t high) {
     constexpr size_t kPoint = 18;
     ByteReader in(header_.seek_table, Endian::kBig);
     uint64_t best = 0, best_offset = 0;
@@ -226,13 +222,11 @@ class FlacReader final : public AudioReader {
     if (decode(at) != nullptr) return;
     low = at;
     low_sample = static_cast<int64_t>(best);
-    static_cast<void>(high_sample);
   }
 
   // The length of a file whose header does not have it: the end of its last frame.
   int64_t find_length() {
-    size_t end = bytes_.size();
-    for (size_t at = end; at-- > header_.data;) {
+    for (size_t at = bytes_.size(); at-- > header_.data;) {
       FrameHeader h;
       if (bytes_[at] != 0xff || read_header(at, h) != nullptr) continue;
       if (decode(at) == nullptr) return frame_.begin + frame_.block;
@@ -277,7 +271,6 @@ class FlacReader final : public AudioReader {
   FlacHeader header_;
   DecodedFrame frame_;
   std::vector<int64_t> wide_side_;
-  size_t frame_at_ = 0;
   int64_t fixed_block_ = 0, next_ = 0;
   uint64_t first_number_ = 0;
 };
