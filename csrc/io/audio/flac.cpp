@@ -97,8 +97,7 @@ class FlacReader final : public AudioReader {
   int64_t begin_of(const FrameHeader& h) const {
     if (h.number < first_number_) return -1;
     const uint64_t number = h.number - first_number_;  // less than 2^36
-    return static_cast<int64_t>(h.variable ? number
-                                           : number * static_cast<uint64_t>(fixed_block_));
+    return static_cast<int64_t>(h.variable ? number : number * static_cast<uint64_t>(fixed_block_));
   }
 
   // Decodes the frame at a byte. Null, or what is wrong; the frame is then empty.
@@ -114,15 +113,15 @@ class FlacReader final : public AudioReader {
     kernels::flac::BitReader bits(body.data() + h.bytes, body.size() - h.bytes);
     const bool wide = h.stereo != Stereo::kIndependent && header_.bits == 32;
     for (size_t c = 0; c < channels; ++c) {
-      const bool side = h.stereo != Stereo::kIndependent &&
-                        (c == 0) == (h.stereo == Stereo::kSideRight);
+      const bool side =
+          h.stereo != Stereo::kIndependent && (c == 0) == (h.stereo == Stereo::kSideRight);
       const char* error = nullptr;
       if (side && wide) {
         wide_side_.resize(block);
         error = kernels::flac::decode_subframe(bits, 33, wide_side_.data(), h.block);
       } else {
-        error = kernels::flac::decode_subframe(bits, header_.bits + (side ? 1 : 0),
-                                               out + c * block, h.block);
+        error = kernels::flac::decode_subframe(bits, header_.bits + (side ? 1 : 0), out + c * block,
+                                               h.block);
       }
       if (bits.overran()) return "it is truncated";
       if (error != nullptr) return error;
@@ -178,8 +177,9 @@ class FlacReader final : public AudioReader {
                           static_cast<double>(high_sample - low_sample);
       const size_t range = high - low;
       const size_t guess =
-          low + (i % 3 == 2 ? range / 2
-                            : std::min(range - 1, static_cast<size_t>(part * static_cast<double>(range))));
+          low + (i % 3 == 2
+                     ? range / 2
+                     : std::min(range - 1, static_cast<size_t>(part * static_cast<double>(range))));
       if (!decode_next(guess, high) || frame_.begin < low_sample) {
         if (guess == low) break;
         high = guess;  // no frame begins behind it
@@ -232,8 +232,9 @@ class FlacReader final : public AudioReader {
       if (decode(at) == nullptr) return frame_.begin + frame_.block;
     }
     const char* error = decode(header_.data);
-    raise(ErrorKind::kData, "the FLAC file is broken or truncated: it has no complete frame: at byte ",
-          header_.data, ", ", error == nullptr ? "it is empty" : error);
+    raise(ErrorKind::kData,
+          "the FLAC file is broken or truncated: it has no complete frame: at byte ", header_.data,
+          ", ", error == nullptr ? "it is empty" : error);
   }
 
   template <class T>
@@ -298,16 +299,20 @@ FlacHeader read_flac_header(Bytes bytes) {
     TORCHDALI_CHECK_KIND(kData, type != kForbidden,
                          "the FLAC file is broken: the metadata at byte ", at,
                          " have the forbidden type 127");
-    TORCHDALI_CHECK_KIND(kData, first == (type == kStreamInfo),
-                         "the FLAC file is broken: its metadata must begin with one STREAMINFO, got "
-                         "type ", static_cast<int>(type), " at byte ", at);
-    TORCHDALI_CHECK_KIND(kData, size <= in.left(), "the FLAC file is truncated: the metadata at byte ",
-                         at, " have ", size, " bytes, ", in.left(), " are left");
+    TORCHDALI_CHECK_KIND(
+        kData, first == (type == kStreamInfo),
+        "the FLAC file is broken: its metadata must begin with one STREAMINFO, got "
+        "type ",
+        static_cast<int>(type), " at byte ", at);
+    TORCHDALI_CHECK_KIND(kData, size <= in.left(),
+                         "the FLAC file is truncated: the metadata at byte ", at, " have ", size,
+                         " bytes, ", in.left(), " are left");
     const Bytes block = in.take(size);
     if (type == kSeekTable) header.seek_table = block;
     if (type != kStreamInfo) continue;
-    TORCHDALI_CHECK_KIND(kData, size >= kStreamInfoBytes, "the FLAC file is broken: its STREAMINFO has ",
-                         size, " bytes, expected ", kStreamInfoBytes);
+    TORCHDALI_CHECK_KIND(kData, size >= kStreamInfoBytes,
+                         "the FLAC file is broken: its STREAMINFO has ", size, " bytes, expected ",
+                         kStreamInfoBytes);
     ByteReader info(block, Endian::kBig);
     header.min_block = info.u16();
     header.max_block = info.u16();

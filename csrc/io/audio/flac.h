@@ -17,7 +17,7 @@ struct FlacHeader {
   int64_t rate = 0;
   int64_t frames = 0;  // samples of each channel that the header claims; 0: unknown
   int64_t min_block = 0, max_block = 0;
-  size_t data = 0;  // where the first frame begins
+  size_t data = 0;                      // where the first frame begins
   std::span<const uint8_t> seek_table;  // 18 bytes a point
 };
 

@@ -9,8 +9,8 @@
 
 namespace torchdali::kernels::flac {
 
-// Reads through a window of 64 bits. After the end come zeros, and overran() says so: the loops need
-// no check for each value. A copy in local variables stays in registers.
+// Reads through a window of 64 bits. After the end come zeros, and overran() says so: the loops
+// need no check for each value. A copy in local variables stays in registers.
 class BitReader {
  public:
   BitReader(const uint8_t* data, size_t size) : data_(data), size_(size) {}

@@ -37,8 +37,12 @@ const char* read_frame_header(const uint8_t* data, size_t size, FrameHeader& hea
   size_t at = 4;
   const size_t length = bytes_of_number(data[at]);
   if (length == 0) return "its number is coded wrongly";
-  const size_t extra = (block == 6 ? 1U : block == 7 ? 2U : 0U) +
-                       (rate == 12 ? 1U : rate == 13 || rate == 14 ? 2U : 0U);
+  const size_t extra = (block == 6   ? 1U
+                        : block == 7 ? 2U
+                                     : 0U) +
+                       (rate == 12                 ? 1U
+                        : rate == 13 || rate == 14 ? 2U
+                                                   : 0U);
   if (size < at + length + extra + 1) return kTruncated;
   header.number = length == 1 ? data[at] : data[at] & (0x7fU >> length);
   for (size_t i = 1; i < length; ++i) {

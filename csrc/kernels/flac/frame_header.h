@@ -15,7 +15,7 @@ struct FrameHeader {
   int64_t block = 0;  // samples of a channel
   int channels = 0;
   Stereo stereo = Stereo::kIndependent;
-  int bits = 0;     // of a sample; 0: as in STREAMINFO
+  int bits = 0;      // of a sample; 0: as in STREAMINFO
   size_t bytes = 0;  // of the header, with its checksum
 };
 

@@ -16,12 +16,14 @@ const char* decode_subframe(BitReader& reader, int bits, int64_t* out, int64_t b
 
 // From two coded channels to left and right, in place.
 void decorrelate(Stereo stereo, int32_t* a, int32_t* b, int64_t block);
-// The same with the side channel by itself; the other one is in `a` (left or middle) or `b` (right).
+// The same with the side channel by itself; the other one is in `a` (left or middle) or `b`
+// (right).
 void decorrelate_wide(Stereo stereo, int32_t* a, int32_t* b, const int64_t* side, int64_t block);
 
 // Interleaves `frames` samples of `bits` bits of channels that are `stride` apart. Integers have
 // the full range of their type, floats are in [-1, 1).
-void interleave(const int32_t* in, int64_t stride, int channels, int bits, float* out, int64_t frames);
+void interleave(const int32_t* in, int64_t stride, int channels, int bits, float* out,
+                int64_t frames);
 void interleave(const int32_t* in, int64_t stride, int channels, int bits, int16_t* out,
                 int64_t frames);
 void interleave(const int32_t* in, int64_t stride, int channels, int bits, int32_t* out,

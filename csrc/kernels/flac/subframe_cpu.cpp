@@ -37,8 +37,7 @@ const char* read_rice(BitReader& shared, int k, T* out, int64_t count) {
         in.drop(zeros + 1 + k);
       } else {
         const int64_t many = in.take_unary(int64_t{0xffffffff} >> k);
-        if (many < 0)
-          return in.overran() ? "it is truncated" : "a residual has more than 32 bits";
+        if (many < 0) return in.overran() ? "it is truncated" : "a residual has more than 32 bits";
         value = static_cast<uint64_t>(many) << k | in.take(k);
       }
       out[i++] = static_cast<T>(static_cast<int32_t>(static_cast<uint32_t>(value >> 1) ^
@@ -86,8 +85,7 @@ void predict_fixed(int order, T* out, int64_t block) {
   if (order >= 1) a = value(order - 1);
   if (order >= 2) b = a - value(order - 2);
   if (order >= 3) c = b - (value(order - 2) - value(order - 3));
-  if (order >= 4)
-    d = c - (value(order - 2) - 2 * value(order - 3) + value(order - 4));
+  if (order >= 4) d = c - (value(order - 2) - 2 * value(order - 3) + value(order - 4));
   switch (order) {
     case 1:
       for (int64_t i = 1; i < block; ++i) out[i] = static_cast<T>(a += static_cast<U>(out[i]));
@@ -133,7 +131,8 @@ void predict_any(int order, const int64_t* coefficients, int shift, T* out, int6
   for (int64_t i = order; i < block; ++i) {
     uint64_t sum = 0;
     for (int j = order - 1; j >= 0; --j)
-      sum += static_cast<uint64_t>(coefficients[j]) * static_cast<uint64_t>(int64_t{out[i - 1 - j]});
+      sum +=
+          static_cast<uint64_t>(coefficients[j]) * static_cast<uint64_t>(int64_t{out[i - 1 - j]});
     const auto predicted = static_cast<uint64_t>(static_cast<int64_t>(sum) >> shift);
     out[i] = static_cast<T>(static_cast<uint64_t>(int64_t{out[i]}) + predicted);
   }
@@ -244,7 +243,8 @@ void interleave_as(const int32_t* __restrict in, int64_t stride, int channels, i
     }
   } else {
     for (int c = 0; c < channels; ++c)
-      for (int64_t i = 0; i < frames; ++i) out[i * channels + c] = sample<T>(in[c * stride + i], bits);
+      for (int64_t i = 0; i < frames; ++i)
+        out[i * channels + c] = sample<T>(in[c * stride + i], bits);
   }
 }
 

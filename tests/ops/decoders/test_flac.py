@@ -28,7 +28,9 @@ from torchdali.errors import DataError
 OPERATORS = ["decoders.audio"]
 RATE = 16000
 LPC = {
-    n: [int(1000 * (1.9 if n > 1 else 0.9)) if j == 0 else (-950 if j == 1 else 0) for j in range(n)]
+    n: [
+        int(1000 * (1.9 if n > 1 else 0.9)) if j == 0 else (-950 if j == 1 else 0) for j in range(n)
+    ]
     for n in range(1, 33)
 }
 
@@ -140,7 +142,11 @@ def test_files_of_libsndfile(subtype, bits, channels):
     soundfile.write(buffer, sound(50000, channels), RATE, format="FLAC", subtype=subtype)
     file = buffer.getvalue()
     for begin, count in ((0, 50000), (12345, 10000), (4096, 4096), (49999, 1)):
-        for dtype, name in ((types.FLOAT, "float32"), (types.INT16, "int16"), (types.INT32, "int32")):
+        for dtype, name in (
+            (types.FLOAT, "float32"),
+            (types.INT16, "int16"),
+            (types.INT32, "int32"),
+        ):
             buffer.seek(0)
             with soundfile.SoundFile(buffer) as reference:
                 reference.seek(begin)
