@@ -16,8 +16,8 @@ _FIXED = [[], [1], [2, -1], [3, -3, 1], [4, -6, 4, -1]]
 class Coding:
     """How the subframes of a frame are coded.
 
-    ``kind`` is constant, verbatim, fixed or lpc; ``coefficients`` (latest sample first), ``shift`` and
-    ``precision`` are those of lpc. ``rice`` is the parameter of the partitions, None for escapes.
+    ``kind`` is constant, verbatim, fixed or lpc; ``coefficients`` (latest sample first), ``shift``
+    and ``precision`` are those of lpc. ``rice`` is the parameter of the partitions, None for escapes.
     """
 
     kind: str = "fixed"
