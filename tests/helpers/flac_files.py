@@ -17,7 +17,7 @@ class Coding:
     """How the subframes of a frame are coded.
 
     ``kind`` is constant, verbatim, fixed or lpc; ``coefficients`` (latest sample first), ``shift``
-    and ``precision`` are those of lpc. ``rice`` is the parameter of the partitions, None for escapes.
+    and ``precision`` are those of lpc. ``rice`` is the parameter of partitions, None for escapes.
     """
 
     kind: str = "fixed"
