@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replays what covers the WAV parser. An argument names another packed corpus.
 // sources: tests/fuzz/audio_fuzz.cpp
-// sources: csrc/io/audio/*.cpp csrc/kernels/audio/pcm_cpu.cpp csrc/core/cpu_features.cpp
+// sources: csrc/io/audio/*.cpp csrc/kernels/audio/pcm_cpu.cpp csrc/kernels/flac/*.cpp
+// sources: csrc/core/cpu_features.cpp
 // sanitizers: address
 #include "replay_corpus.h"
 

@@ -2,7 +2,8 @@
 // One input of a fuzzer, through our WAV parser, on an instruction set that its size chooses. Its
 // frames are within the file; a part has the values of the whole, integers and floats agree, and
 // the mean of the channels is that of the floats.
-// sources: csrc/io/audio/*.cpp csrc/kernels/audio/pcm_cpu.cpp csrc/core/cpu_features.cpp
+// sources: csrc/io/audio/*.cpp csrc/kernels/audio/pcm_cpu.cpp csrc/kernels/flac/*.cpp
+// sources: csrc/core/cpu_features.cpp
 #include <algorithm>
 #include <cmath>
 #include <cstring>

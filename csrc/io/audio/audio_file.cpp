@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/error.h"
+#include "io/audio/flac.h"
 #include "io/audio/sndfile.h"
 #include "io/audio/wav.h"
 #include "kernels/audio/pcm.h"
@@ -27,6 +28,7 @@ std::unique_ptr<AudioReader> open_audio(std::span<const uint8_t> bytes) {
   TORCHDALI_CHECK_KIND(kData, !bytes.empty(), "the file is empty (0 bytes), not audio");
   if (is_wav(bytes))
     if (const auto header = read_wav_header(bytes)) return open_wav(bytes, *header);
+  if (is_flac(bytes)) return open_flac(bytes);
   return open_with_sndfile(bytes);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that libsndfile decodes: FLAC, Ogg Vorbis, Opus, MP3, AIFF and others. The library is
+// Files that libsndfile decodes: Ogg Vorbis, Opus, MP3, AIFF and others. The library is
 // loaded when the first one is opened.
 #pragma once
 

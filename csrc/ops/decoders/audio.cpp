@@ -43,7 +43,7 @@ class DecodeAudio final : public Operator, public MakesSignal {
 
 TORCHDALI_OPERATOR("decoders.audio")
     .doc(
-        "Decodes audio files: WAV, and by libsndfile, if it is installed, FLAC, Ogg Vorbis, Opus, "
+        "Decodes audio files: WAV, FLAC, and by libsndfile, if it is installed, Ogg Vorbis, Opus, "
         "MP3, AIFF and others. `start` and `duration` decode a part of the file, at little more "
         "than its share of the cost.")
     .input("data", "Encoded audio files, uint8, 1-D.")

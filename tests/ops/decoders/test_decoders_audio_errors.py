@@ -55,7 +55,7 @@ def test_a_truncated_flac_file_is_an_error():
     file = encoded(sound(20000), "FLAC", "PCM_16")
     with pytest.raises(DataError, match="it claims 20000 frames, but decoding ends after"):
         decode(file[: len(file) // 2])
-    with pytest.raises(DataError, match="the FLAC file cannot be decoded by libsndfile"):
+    with pytest.raises(DataError, match="the FLAC file is truncated"):
         decode(file[:30])
 
 
@@ -80,7 +80,7 @@ import sys
 import torch
 from helpers.ops import run_op
 from torchdali.errors import UnsupportedError
-for file in (b"fLaC" + bytes(60), b"OggS" + bytes(60)):
+for file in (b"FORM\\0\\0\\0\\0AIFF" + bytes(60), b"OggS" + bytes(60)):
     try:
         run_op("decoders.audio", torch.tensor(list(file), dtype=torch.uint8))
     except UnsupportedError as error:
