@@ -37,7 +37,7 @@ def audio(
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
     on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]:
-    """Decodes audio files: WAV, and by libsndfile, if it is installed, FLAC, Ogg Vorbis, Opus,
+    """Decodes audio files: WAV, FLAC, and by libsndfile, if it is installed, Ogg Vorbis, Opus,
     MP3, AIFF and others. `start` and `duration` decode a part of the file, at little more than
     its share of the cost.
 

@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 class Audio(_Operator):
-    """Decodes audio files: WAV, and by libsndfile, if it is installed, FLAC, Ogg Vorbis, Opus,
+    """Decodes audio files: WAV, FLAC, and by libsndfile, if it is installed, Ogg Vorbis, Opus,
     MP3, AIFF and others. `start` and `duration` decode a part of the file, at little more than
     its share of the cost.
 

@@ -34,10 +34,10 @@ size_t skip_id3(Bytes bytes) {
   return size;
 }
 
-// A frame as it was decoded: channels one behind the other.
+// A frame as it was decoded: channels one after another.
 struct DecodedFrame {
   int64_t begin = 0, block = 0;  // samples of a channel
-  size_t next = 0;               // the byte behind it
+  size_t next = 0;               // the byte after it
   std::vector<int32_t> samples;
 };
 
@@ -182,7 +182,7 @@ class FlacReader final : public AudioReader {
                      : std::min(range - 1, static_cast<size_t>(part * static_cast<double>(range))));
       if (!decode_next(guess, high) || frame_.begin < low_sample) {
         if (guess == low) break;
-        high = guess;  // no frame begins behind it
+        high = guess;  // no frame begins after it
       } else if (has(sample)) {
         return true;
       } else if (frame_.begin > sample) {

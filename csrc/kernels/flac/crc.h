@@ -7,9 +7,9 @@
 
 namespace torchdali::kernels::flac {
 
-// x^8 + x^2 + x + 1, of a header. With its checksum behind it, a header has 0.
+// x^8 + x^2 + x + 1, of a header. With its checksum after it, a header has 0.
 uint8_t crc8(const uint8_t* data, size_t size);
-// x^16 + x^15 + x^2 + 1, of a frame. With its checksum behind it, a frame has 0.
+// x^16 + x^15 + x^2 + 1, of a frame. With its checksum after it, a frame has 0.
 uint16_t crc16(const uint8_t* data, size_t size);
 
 }  // namespace torchdali::kernels::flac

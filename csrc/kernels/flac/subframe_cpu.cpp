@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled once per instruction set: shifts by variable counts (BMI2) and wide vectors. All
-// arithmetic is on integers that wrap, so that broken files have no undefined behaviour.
+// arithmetic is on integers that wrap, so that broken files have no undefined behavior.
 #include "kernels/flac/subframe.h"
 
 #include <bit>
