@@ -78,7 +78,7 @@ test-gpu: $(SETUP) ## run the CUDA tests and record them for `make generate`; ne
 lint: $(SETUP_LINT) types ## check with ruff, mypy --strict and clang-format
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
-	PATH="$(VENV)/bin:$$PATH" clang-format --dry-run -Werror $(CXX_FILES)
+	@PATH="$(VENV)/bin:$$PATH" clang-format --dry-run -Werror $(CXX_FILES)
 
 lint-tools: $(SETUP_LINT)
 
