@@ -113,14 +113,17 @@ def LoadLibrary(lib_path: str, global_symbols: bool = False, allow_fail: bool = 
 
     Raises:
         FileError: there is no such file, unless `allow_fail`.
-        UnsupportedError: there is one, unless `allow_fail`.
+        UnsupportedError: the file exists, unless `allow_fail`.
     """
     del global_symbols
+    kind, why = (
+        (UnsupportedError, "is a library for DALI's engine")
+        if os.path.exists(lib_path)
+        else (FileError, "does not exist")
+    )
     error = _make(
-        UnsupportedError if os.path.exists(lib_path) else FileError,
-        f'LoadLibrary: "{lib_path}" '
-        + ("is for DALI's engine" if os.path.exists(lib_path) else "does not exist")
-        + "; torchdali cannot load libraries of operators yet",
+        kind,
+        f'LoadLibrary: "{lib_path}" {why}; torchdali cannot load libraries of operators yet',
         fix="write the operator in Python: fn.python_function, fn.torch_python_function or "
         "torchdali.plugin.numba",
     )

@@ -124,7 +124,7 @@ def describe() -> str:
         between = "; not in this build: " if decoder and lack else ""
         lines.append(f"  {name + ':':<20}{decoder}{between}{lack}")
     library = _C.sndfile_version() or "not found: pip install soundfile"
-    lines += [f"  {'WAV:':<20}built in", f"  {'FLAC, Ogg, MP3:':<20}{library}"]
+    lines += [f"  {'WAV, FLAC:':<20}built in", f"  {'Ogg, MP3:':<20}{library}"]
     lines += ["CUDA", *_cuda_lines()]
     return "\n".join(lines)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DALI's module for libraries of operators, of which there are none for torchdali yet."""
+"""DALI's module that loads libraries of operators; torchdali cannot load any yet."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["load_library"]
 
 
 def load_library(library_path: str, global_symbols: bool = False) -> None:
-    """Would load operators from a shared library; torchdali has none such.
+    """Raises an error: operators in shared libraries cannot be added to torchdali yet.
 
-    Operators of users are functions in Python: see `fn.python_function`,
+    Write operators of your own in Python: see `fn.python_function`,
     `fn.torch_python_function` and `torchdali.plugin.numba`.
 
     Args:
@@ -23,7 +23,7 @@ def load_library(library_path: str, global_symbols: bool = False) -> None:
 
     Raises:
         FileError: there is no such file.
-        UnsupportedError: there is one.
+        UnsupportedError: the file exists.
     """
     LoadLibrary(library_path, global_symbols)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DALI's module with what is needed to compile operators for it; here, only what is true."""
+"""DALI's module of flags for compiling operators, which torchdali does not support yet."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def get_lib_dir() -> str:
 
 
 def get_include_dir() -> str:
-    """Would return the folder of headers; there are none in the package.
+    """Raises an error: the package has no headers.
 
     Raises:
         UnsupportedError: always.
@@ -43,7 +43,7 @@ def get_include_dir() -> str:
 
 
 def get_include_flags() -> list[str]:
-    """Would return the flags for the headers; there are none in the package.
+    """Raises an error: the package has no headers.
 
     Raises:
         UnsupportedError: always.
@@ -52,7 +52,7 @@ def get_include_flags() -> list[str]:
 
 
 def get_compile_flags() -> list[str]:
-    """Would return the flags to compile operators; the package has no headers.
+    """Raises an error: the package has no headers.
 
     Raises:
         UnsupportedError: always.
@@ -61,7 +61,7 @@ def get_compile_flags() -> list[str]:
 
 
 def get_link_flags() -> list[str]:
-    """Would return the flags to link operators; there is no library to link.
+    """Raises an error: there is no library to link.
 
     Raises:
         UnsupportedError: always.

@@ -150,7 +150,7 @@ void bind_registry(nb::module_& m) {
       "The image codecs of this build: (format, decoder, unsupported files, missing package). The "
       "strings are empty if there is none.");
   m.def("sndfile_version", &io::sndfile_version,
-        "The version of the library that decodes FLAC, Ogg and MP3; empty if it is not found.");
+        "The version of the library that decodes Ogg and MP3; empty if it is not found.");
   m.def("set_sndfile_path", &io::set_sndfile_path, nb::arg("path"),
         "Where a Python package has that library; call it before the first use.");
   m.def("code", &code, nb::arg("address"), nb::arg("owner"), nb::arg("text") = "",

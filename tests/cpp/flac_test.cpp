@@ -15,6 +15,7 @@
 #include "expect.h"
 #include "io/audio/flac.h"
 #include "kernels/flac/crc.h"
+#include "read_audio.h"
 
 namespace torchdali::io {
 namespace {
@@ -105,14 +106,6 @@ Bytes make_file(int frames, int channels, int bits, int block) {
   return file;
 }
 
-template <class T>
-std::vector<T> read(AudioReader& reader, int64_t begin, int64_t frames) {
-  std::vector<T> out(static_cast<size_t>(frames * reader.info().channels));
-  reader.seek(begin);
-  reader.read(out.data(), frames);
-  return out;
-}
-
 // Samples, or the message of the error.
 struct Result {
   std::vector<int32_t> samples;
@@ -127,9 +120,9 @@ Result decode(std::span<const uint8_t> file) {
     const auto reader = open_flac(file);
     const int64_t frames = reader->info().frames, channels = reader->info().channels;
     if (frames == 0 || frames > 1 << 20) return result;
-    result.samples = read<int32_t>(*reader, 0, frames);
-    const auto shorts = read<int16_t>(*reader, 0, frames);
-    const auto floats = read<float>(*reader, 0, frames);
+    result.samples = read_frames<int32_t>(*reader, 0, frames);
+    const auto shorts = read_frames<int16_t>(*reader, 0, frames);
+    const auto floats = read_frames<float>(*reader, 0, frames);
     for (size_t i = 0; i < shorts.size(); ++i) {
       EXPECT(shorts[i] == result.samples[i] >> 16);
       // Wrong predictors give samples of more bits, of which integers keep the lower ones.
@@ -137,7 +130,7 @@ Result decode(std::span<const uint8_t> file) {
       EXPECT(!fits || floats[i] == static_cast<float>(result.samples[i]) / 0x1p31f);
     }
     const int64_t begin = frames * 2 / 3, count = (frames - begin + 1) / 2;
-    const auto part = read<int32_t>(*open_flac(file), begin, count);
+    const auto part = read_frames<int32_t>(*open_flac(file), begin, count);
     EXPECT(std::equal(part.begin(), part.end(), result.samples.begin() + begin * channels));
   } catch (const Error& e) {
     EXPECT(!e.message().empty() && e.kind() == ErrorKind::kData);

@@ -10,21 +10,13 @@
 #include <vector>
 
 #include "../cpp/expect.h"
+#include "../cpp/read_audio.h"
 #include "core/cpu_features.h"
 #include "core/error.h"
 #include "io/audio/wav.h"
 
 namespace torchdali::io {
 namespace {
-
-// Memory of the exact size, so that writing beyond it is seen.
-template <class T>
-std::vector<T> read(AudioReader& reader, int64_t begin, int64_t frames) {
-  std::vector<T> out(static_cast<size_t>(frames * reader.info().channels));
-  reader.seek(begin);
-  reader.read(out.data(), frames);
-  return out;
-}
 
 template <class T>
 bool same(const std::vector<T>& part, const std::vector<T>& whole, int64_t begin) {
@@ -35,8 +27,8 @@ bool same(const std::vector<T>& part, const std::vector<T>& whole, int64_t begin
 template <class T>
 std::vector<T> check_parts(AudioReader& reader, int64_t n) {
   const int64_t frames = reader.info().frames, begin = n / 3 % (frames + 1);
-  const std::vector<T> whole = read<T>(reader, 0, frames);
-  const std::vector<T> part = read<T>(reader, begin, n / 7 % (frames - begin + 1));
+  const std::vector<T> whole = read_frames<T>(reader, 0, frames);
+  const std::vector<T> part = read_frames<T>(reader, begin, n / 7 % (frames - begin + 1));
   EXPECT(same(part, whole, begin * reader.info().channels));
   return whole;
 }

@@ -14,15 +14,15 @@ __all__ = ["page"]
 _HEAD = """\
 # Names of DALI that are missing
 
-These are the public names of DALI that torchdali does not have, with what to use instead. A name
-that is used raises `UnsupportedError`, which says the same. It is a `NotImplementedError`, and also
-an `AttributeError`, or in an `import` a `ModuleNotFoundError`, so `hasattr` and `try` tell whether
-a name exists. Of a module that is missing, all names are. Arguments and features that operators
-lack are on [the page of operators](operators.md).
+These are the public names of DALI that torchdali does not have, with what to use instead. Using one
+raises an `UnsupportedError` with the same advice. The error is a `NotImplementedError` and an
+`AttributeError`, or in an `import` a `ModuleNotFoundError`, so `hasattr` and `try` work as feature
+tests. If a module is listed, all names in it are missing too. Missing arguments and features of
+operators are on [the page of operators](operators.md).
 
-`plugin_manager.load_library`, `backend.LoadLibrary` and the functions of `sysconfig` are there, but
-raise the same error (`get_lib_dir` returns the folder of the engine): operators in C++ cannot be
-added yet, so write them in Python, with `fn.python_function`, `fn.torch_python_function` or
+`plugin_manager.load_library`, `backend.LoadLibrary` and the functions of `sysconfig` exist, but,
+except for `get_lib_dir`, raise the same error: operators in C++ cannot be added yet. Write them in
+Python, with `fn.python_function`, `fn.torch_python_function` or
 `torchdali.plugin.numba`. `GetCufftVersion`, `GetNppVersion` and `GetNvjpegVersion` of `backend`
 return -1, as in DALI without these libraries."""
 

@@ -13,19 +13,19 @@ __all__ = ["REASONS", "Alternative", "alternative"]
 # Short names of reasons -> heading and text on the page, in its order.
 REASONS = {
     "operator": (
-        "Operators that are not there yet",
-        "[The state of DALI's operators](operators.md) says more.",
+        "Operators that are not implemented yet",
+        "See also [the state of DALI's operators](operators.md).",
     ),
-    "video": ("Video", "There are no decoders of video in the engine."),
+    "video": ("Video", "The engine does not decode video."),
     "framework": ("Other frameworks", "torchdali is for PyTorch."),
     "dynamic": (
         "Parts of the dynamic and the eager mode",
-        "They need what only pipelines have here: readers, streams, checkpoints.",
+        "In torchdali, only pipelines have readers, streams and checkpoints.",
     ),
     "insides": (
-        "Insides of DALI",
-        "They are in public modules of DALI, but its manual does not have them, or only names "
-        "them, and they make no sense with another engine.",
+        "Internals of DALI",
+        "Helpers in public modules of DALI that its manual does not describe, and that have no "
+        "meaning for another engine.",
     ),
 }
 
@@ -43,7 +43,7 @@ _SOURCES = "read the data in Python: fn.external_source, or torchdali.DataLoader
 _DLPACK = "take batches from torchdali.plugin.pytorch, and pass the tensors on with DLPack"
 _PIPELINE = "define pipelines with pipeline_def, or use torchdali.Pipeline"
 _REGISTERED = "ask torchdali.backend.RegisteredCPUOps() and its like"
-_NOTHING = "leave the call out: there is nothing to do"
+_NOTHING = "remove the call: it is not needed"
 _DECODE = "decode in fn.python_function, or read decoded data with fn.external_source"
 _OWN_OPERATORS = (
     "write the operator in Python: fn.python_function, fn.torch_python_function or "

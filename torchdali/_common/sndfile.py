@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the library that decodes FLAC, Ogg and MP3 in an installed Python package."""
+"""Finds the library that decodes Ogg and MP3 in an installed Python package."""
 
 from __future__ import annotations
 

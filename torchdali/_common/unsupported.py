@@ -60,8 +60,8 @@ def _is_module(full_name: str) -> bool:
 def names_of(module: str) -> Callable[[str], Any]:
     """Returns the ``__getattr__`` of a module, for names that it does not have.
 
-    It also makes the module an empty package: of those, ``from module import name`` asks the
-    importers, and so check_module(); of others, Python hides the error behind one of its own.
+    It also makes the module an empty package. ``from module import name`` asks the importers, and
+    so check_module(), only for packages; for other modules, Python replaces the error by its own.
 
     Raises:
         UnsupportedNameError: by what is returned, for a name of DALI.
@@ -96,7 +96,7 @@ def check_module(full_name: str) -> None:
 def missing() -> Iterator[tuple[str, Alternative]]:
     """Yields the names of DALI that torchdali does not have, and what to use instead.
 
-    It imports every module. Of modules that are missing, the names in them are left out.
+    It imports every module. Names in missing modules are left out.
     """
     for path, names in _table().items():
         module = f"{_PACKAGE}.{path}".rstrip(".")

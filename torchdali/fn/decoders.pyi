@@ -37,9 +37,9 @@ def audio(
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
     on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]:
-    """Decodes audio files: WAV, FLAC, and by libsndfile, if it is installed, Ogg Vorbis, Opus,
-    MP3, AIFF and others. `start` and `duration` decode a part of the file, at little more than
-    its share of the cost.
+    """Decodes audio files: WAV and FLAC; with libsndfile, if it is installed, also Ogg Vorbis,
+    Opus, MP3, AIFF and others. `start` and `duration` decode a part of the file, at little more
+    than its share of the cost.
 
     Args:
         data: DataNode. Encoded audio files, uint8, 1-D.

@@ -35,9 +35,9 @@ def audio(
     layout: str | None = None,
     batched: bool | None = False,
 ) -> list[torch.Tensor]:
-    """Decodes audio files: WAV, FLAC, and by libsndfile, if it is installed, Ogg Vorbis, Opus,
-    MP3, AIFF and others. `start` and `duration` decode a part of the file, at little more than
-    its share of the cost.
+    """Decodes audio files: WAV and FLAC; with libsndfile, if it is installed, also Ogg Vorbis,
+    Opus, MP3, AIFF and others. `start` and `duration` decode a part of the file, at little more
+    than its share of the cost.
 
     Args:
         data: Sample or batch. Encoded audio files, uint8, 1-D.

@@ -21,9 +21,9 @@ __all__ = [
 ]
 
 class Audio(_Operator):
-    """Decodes audio files: WAV, FLAC, and by libsndfile, if it is installed, Ogg Vorbis, Opus,
-    MP3, AIFF and others. `start` and `duration` decode a part of the file, at little more than
-    its share of the cost.
+    """Decodes audio files: WAV and FLAC; with libsndfile, if it is installed, also Ogg Vorbis,
+    Opus, MP3, AIFF and others. `start` and `duration` decode a part of the file, at little more
+    than its share of the cost.
 
     Args:
         data: DataNode. Encoded audio files, uint8, 1-D.

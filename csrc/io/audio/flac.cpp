@@ -25,7 +25,7 @@ bool starts_with(Bytes bytes, size_t at, const char* signature) {
          std::memcmp(bytes.data() + at, signature, size) == 0;
 }
 
-// Where the file begins behind an ID3v2 tag, which players put in front.
+// Where the file begins after an ID3v2 tag, which some programs put before it.
 size_t skip_id3(Bytes bytes) {
   if (!starts_with(bytes, 0, "ID3") || bytes.size() < 10) return 0;
   size_t size = 10 + ((bytes[5] & 0x10) != 0 ? 10U : 0U);  // with a footer
@@ -51,8 +51,8 @@ class FlacReader final : public AudioReader {
     examine_first_frame();
     frame_.next = header_.data;
     if (info_.frames == 0 && header_.data < bytes.size()) info_.frames = find_length();
-    // Silence has few bytes. A length that is unusual for so few counts only if its end is there,
-    // before memory is taken for it.
+    // Silence takes few bytes. A length that is unusual for a file of this size is trusted only if
+    // its last frame is found, before memory is allocated for it.
     constexpr int64_t kUsual = 128;  // frames per byte
     if (info_.frames / kUsual > static_cast<int64_t>(bytes.size()))
       TORCHDALI_CHECK_KIND(kData, find_frame(info_.frames - 1),

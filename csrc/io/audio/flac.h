@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Native FLAC files, also behind an ID3v2 tag. Written from RFC 9639 ("Free Lossless Audio Codec").
-// FLAC in Ogg is libsndfile's.
+// Native FLAC files, with or without an ID3v2 tag before them. Written from RFC 9639 ("Free
+// Lossless Audio Codec").
+// libsndfile decodes FLAC in Ogg.
 #pragma once
 
 #include <cstdint>

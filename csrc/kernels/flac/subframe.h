@@ -16,7 +16,7 @@ const char* decode_subframe(BitReader& reader, int bits, int64_t* out, int64_t b
 
 // From two coded channels to left and right, in place.
 void decorrelate(Stereo stereo, int32_t* a, int32_t* b, int64_t block);
-// The same with the side channel by itself; the other one is in `a` (left or middle) or `b`
+// The same with the side channel in `side`; the other channel is in `a` (left or middle) or `b`
 // (right).
 void decorrelate_wide(Stereo stereo, int32_t* a, int32_t* b, const int64_t* side, int64_t block);
 

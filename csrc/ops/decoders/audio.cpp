@@ -43,8 +43,9 @@ class DecodeAudio final : public Operator, public MakesSignal {
 
 TORCHDALI_OPERATOR("decoders.audio")
     .doc(
-        "Decodes audio files: WAV, FLAC, and by libsndfile, if it is installed, Ogg Vorbis, Opus, "
-        "MP3, AIFF and others. `start` and `duration` decode a part of the file, at little more "
+        "Decodes audio files: WAV and FLAC; with libsndfile, if it is installed, also Ogg Vorbis, "
+        "Opus, MP3, AIFF and others. `start` and `duration` decode a part of the file, at little "
+        "more "
         "than its share of the cost.")
     .input("data", "Encoded audio files, uint8, 1-D.")
     .output("audio", "Samples: [frames, channels], or [frames] with `downmix`.")

@@ -125,7 +125,7 @@ def test_an_id3_tag_in_front():
     check(b"ID3\4\0\0\0\0\1\2" + bytes(130) + flac(x), x, 16)
 
 
-def test_a_wrong_seek_table_does_no_harm():
+def test_a_wrong_seek_table_is_ignored():
     x = pcm(9000, 1, 16)
     file = bytearray(flac(x, seek_table=True))
     for point in range(20):
@@ -192,7 +192,7 @@ def test_broken_files(file, message):
         decode(file)
 
 
-def test_a_part_behind_a_broken_frame():
+def test_a_part_after_a_broken_frame():
     x = pcm(9000, 1, 16)
     file = bytearray(flac(x))
     file[FIRST + 500] ^= 1
