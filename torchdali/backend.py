@@ -104,7 +104,7 @@ def GetSchema(name: str, follow_aliases: bool = False) -> OpSchema:
 
 
 def LoadLibrary(lib_path: str, global_symbols: bool = False, allow_fail: bool = False) -> None:
-    """Would load operators from a shared library; torchdali has none such.
+    """Raises an error: operators in shared libraries cannot be added to torchdali yet.
 
     Args:
         lib_path: a library built for DALI, whose operators cannot run here.
@@ -117,13 +117,13 @@ def LoadLibrary(lib_path: str, global_symbols: bool = False, allow_fail: bool = 
     """
     del global_symbols
     kind, why = (
-        (UnsupportedError, "is a library for DALI's engine")
+        (UnsupportedError, "cannot be loaded")
         if os.path.exists(lib_path)
         else (FileError, "does not exist")
     )
     error = _make(
         kind,
-        f'LoadLibrary: "{lib_path}" {why}; torchdali cannot load libraries of operators yet',
+        f'LoadLibrary: "{lib_path}" {why}; torchdali does not support libraries of operators yet',
         fix="write the operator in Python: fn.python_function, fn.torch_python_function or "
         "torchdali.plugin.numba",
     )

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Native FLAC files, with or without an ID3v2 tag before them. Written from RFC 9639 ("Free
-// Lossless Audio Codec").
-// libsndfile decodes FLAC in Ogg.
+// Lossless Audio Codec"). FLAC in Ogg is left to libsndfile.
 #pragma once
 
 #include <cstdint>

@@ -7,9 +7,9 @@
 
 namespace torchdali::kernels::flac {
 
-// x^8 + x^2 + x + 1, of a header. With its checksum after it, a header has 0.
+// CRC-8 with x^8 + x^2 + x + 1. It is 0 for a header followed by its checksum.
 uint8_t crc8(const uint8_t* data, size_t size);
-// x^16 + x^15 + x^2 + 1, of a frame. With its checksum after it, a frame has 0.
+// CRC-16 with x^16 + x^15 + x^2 + 1. It is 0 for a frame followed by its checksum.
 uint16_t crc16(const uint8_t* data, size_t size);
 
 }  // namespace torchdali::kernels::flac
