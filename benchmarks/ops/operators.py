@@ -308,6 +308,9 @@ CASES: dict[str, Case] = {
     ),
     # Boxes and masks.
     "bb_flip": Case(lambda d, x: d.fn.bb_flip(x, ltrb=True), ("boxes",)),
+    "bbox_rotate": Case(
+        lambda d, x: d.fn.bbox_rotate(x, angle=30.0, input_shape=(HEIGHT, WIDTH)), ("boxes",)
+    ),
     "random_bbox_crop": Case(
         lambda d, x, y: d.fn.random_bbox_crop(
             x,

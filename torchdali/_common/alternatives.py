@@ -133,7 +133,6 @@ _BY_PATH = {
         "insides", "write the expression with the operators of Python and torchdali.math"
     ),
     "*.constant": Alternative("insides", "use types.Constant"),
-    "*.bbox_rotate": Alternative("operator", _FUNCTIONS),
     "*.debayer": Alternative("operator", _FUNCTIONS),
     "*.experimental.debayer": Alternative("operator", _FUNCTIONS),
     "*.experimental.median_blur": Alternative("operator", _FUNCTIONS),

@@ -27,6 +27,7 @@ __all__ = [
     "batch_permutation",
     "bb_flip",
     "bbox_paste",
+    "bbox_rotate",
     "box_encoder",
     "brightness",
     "brightness_contrast",
@@ -556,6 +557,92 @@ def bbox_paste(
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
     on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
+@overload
+def bbox_rotate(
+    bboxes: DataNode,
+    labels: DataNode | None = None,
+    /,
+    *,
+    angle: float | DataNode,
+    input_shape: int | Sequence[int] | NDArray[Any] | DataNode,
+    bbox_layout: str | None = "xyXY",
+    bbox_normalized: bool | None = True,
+    keep_size: bool | None = False,
+    mode: str | os.PathLike[str] | None = "expand",
+    remove_threshold: float | None = 0.1,
+    shape_layout: str | None = "HW",
+    size: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Moves the bounding boxes of an image that fn.rotate rotates, with the same `angle`,
+    `keep_size` and `size`. Boxes end at the edge of the rotated image, and those of which too
+    little remains are removed.
+
+    Args:
+        bboxes: DataNode. Boxes in the order of `bbox_layout`; float32, shape (boxes, 4).
+        labels: DataNode. One for each box, any element type; further dimensions are kept.
+            Optional.
+        angle: float or DataNode, required. Angle in degrees; counterclockwise (the first row is
+            on top).
+        input_shape: int or list of int or DataNode, required. Shape of the image before the
+            rotation, in `shape_layout`.
+        bbox_layout: layout str, default "xyXY". Order of the coordinates of a box: x, y for its
+            start, X, Y for its end, or W, H for its extents.
+        bbox_normalized: bool, default True. Coordinates are fractions of the image, before and
+            after; otherwise pixels.
+        keep_size: bool, default False. The rotated image has the size of the image, if there is
+            no `size`.
+        mode: str, default "expand". The extents of a rotated box: "expand" (of the smallest box
+            around it), "fixed" (as before, about the rotated center), or "halfway" between the
+            two.
+        remove_threshold: float, default 0.1. Boxes are removed if less than this part of their
+            rotated area is inside the rotated image.
+        shape_layout: layout str, default "HW". Order of `input_shape` and `size`. Axes other
+            than H and W are ignored: "HWC" takes the shape of an image.
+        size: float or list of float or DataNode, default []. Height and width of the rotated
+            image in pixels, in the order in which `shape_layout` has them, without further
+            axes. By default, it contains the whole image.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode, or a list of them; the number depends on the arguments.
+            rotated: The boxes that remain, in the units and the order of the input.
+            rotated_labels: Their labels; only if labels are given.
+    """
+
+@overload
+def bbox_rotate(
+    bboxes: list[DataNode],
+    labels: Any | None = None,
+    /,
+    *,
+    angle: float | DataNode,
+    input_shape: int | Sequence[int] | NDArray[Any] | DataNode,
+    bbox_layout: str | None = "xyXY",
+    bbox_normalized: bool | None = True,
+    keep_size: bool | None = False,
+    mode: str | os.PathLike[str] | None = "expand",
+    remove_threshold: float | None = 0.1,
+    shape_layout: str | None = "HW",
+    size: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> Any: ...
 @overload
 def box_encoder(
     boxes: DataNode,

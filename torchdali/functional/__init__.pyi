@@ -33,6 +33,7 @@ __all__ = [
     "batch_permutation",
     "bb_flip",
     "bbox_paste",
+    "bbox_rotate",
     "box_encoder",
     "brightness",
     "brightness_contrast",
@@ -538,6 +539,83 @@ def bbox_paste(
     batched: bool | None = False,
     device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
+@overload
+def bbox_rotate(
+    bboxes: Sample,
+    labels: Any | None = None,
+    /,
+    *,
+    angle: float | Values,
+    input_shape: int | Sequence[int] | NDArray[Any] | Values,
+    bbox_layout: str | None = "xyXY",
+    bbox_normalized: bool | None = True,
+    keep_size: bool | None = False,
+    mode: str | os.PathLike[str] | None = "expand",
+    remove_threshold: float | None = 0.1,
+    shape_layout: str | None = "HW",
+    size: float | Sequence[float] | NDArray[Any] | Values | None = ...,
+    layout: str | None = None,
+    batched: bool | None = False,
+) -> Any:
+    """Moves the bounding boxes of an image that fn.rotate rotates, with the same `angle`,
+    `keep_size` and `size`. Boxes end at the edge of the rotated image, and those of which too
+    little remains are removed.
+
+    Args:
+        bboxes: Sample or batch. Boxes in the order of `bbox_layout`; float32, shape (boxes, 4).
+        labels: Sample or batch. One for each box, any element type; further dimensions are
+            kept. Optional.
+        angle: float or one value for each sample (tensor, Batch), required. Angle in degrees;
+            counterclockwise (the first row is on top).
+        input_shape: int or list of int or one value for each sample (tensor, Batch), required.
+            Shape of the image before the rotation, in `shape_layout`.
+        bbox_layout: layout str, default "xyXY". Order of the coordinates of a box: x, y for its
+            start, X, Y for its end, or W, H for its extents.
+        bbox_normalized: bool, default True. Coordinates are fractions of the image, before and
+            after; otherwise pixels.
+        keep_size: bool, default False. The rotated image has the size of the image, if there is
+            no `size`.
+        mode: str, default "expand". The extents of a rotated box: "expand" (of the smallest box
+            around it), "fixed" (as before, about the rotated center), or "halfway" between the
+            two.
+        remove_threshold: float, default 0.1. Boxes are removed if less than this part of their
+            rotated area is inside the rotated image.
+        shape_layout: layout str, default "HW". Order of `input_shape` and `size`. Axes other
+            than H and W are ignored: "HWC" takes the shape of an image.
+        size: float or list of float or one value for each sample (tensor, Batch), default [].
+            Height and width of the rotated image in pixels, in the order in which
+            `shape_layout` has them, without further axes. By default, it contains the whole
+            image.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+
+    Returns:
+        Sample or batch, or a list of them; the number depends on the arguments.
+            rotated: The boxes that remain, in the units and the order of the input.
+            rotated_labels: Their labels; only if labels are given.
+    """
+
+@overload
+def bbox_rotate(
+    bboxes: Samples,
+    labels: Any | None = None,
+    /,
+    *,
+    angle: float | Values,
+    input_shape: int | Sequence[int] | NDArray[Any] | Values,
+    bbox_layout: str | None = "xyXY",
+    bbox_normalized: bool | None = True,
+    keep_size: bool | None = False,
+    mode: str | os.PathLike[str] | None = "expand",
+    remove_threshold: float | None = 0.1,
+    shape_layout: str | None = "HW",
+    size: float | Sequence[float] | NDArray[Any] | Values | None = ...,
+    layout: str | None = None,
+    batched: bool | None = False,
+) -> Any: ...
 @overload
 def box_encoder(
     boxes: Sample,

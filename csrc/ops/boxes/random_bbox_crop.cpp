@@ -3,22 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 
 #include "core/argument.h"
 #include "core/operator.h"
+#include "ops/boxes/box_columns.h"
 #include "ops/boxes/crop_search.h"
 
 namespace torchdali {
 namespace {
-
-constexpr const char *kStarts = "xyz", *kEnds = "XYZ", *kSizes = "WHD";
-
-bool is_order_of(const Layout& layout, std::string_view letters) {
-  bool same = layout.size() == static_cast<int>(letters.size());
-  for (const char letter : letters) same = same && layout.find(letter) >= 0;
-  return same;
-}
 
 class RandomBboxCrop final : public Operator {
  public:
@@ -82,7 +74,7 @@ class RandomBboxCrop final : public Operator {
                     ", expected (boxes, 4), or (boxes, 6) in space");
     CropSearch search = search_;
     search.ndim = static_cast<int>(in.shape[1] / 2);
-    const Columns columns = columns_of(search.ndim);
+    const BoxColumns columns = BoxColumns::of(layout_, search.ndim, !ltrb_);
     const std::vector<Extent> boxes = read_boxes(in, columns);
     set_shapes(ctx, search);
     RandomStream random = ctx.random();
@@ -96,30 +88,7 @@ class RandomBboxCrop final : public Operator {
   }
 
  private:
-  struct Columns {
-    int ndim;
-    std::array<int, 3> start, end;
-    bool sizes;  // `end` holds sizes
-  };
-
-  Columns columns_of(int ndim) const {
-    const std::string starts = std::string(kStarts, ndim);
-    const Layout with_ends(starts + std::string(kEnds, ndim));
-    const Layout with_sizes(starts + std::string(kSizes, ndim));
-    const Layout layout = !layout_.empty() ? layout_ : ltrb_ ? with_ends : with_sizes;
-    const bool sizes = is_order_of(layout, with_sizes.str());
-    TORCHDALI_CHECK_KIND(kLayout, sizes || is_order_of(layout, with_ends.str()),
-                         "`bbox_layout` is ", layout, ", expected an order of ", with_ends, " or ",
-                         with_sizes);
-    Columns c{.ndim = ndim, .start = {}, .end = {}, .sizes = sizes};
-    for (int d = 0; d < ndim; ++d) {
-      c.start[d] = layout.find(kStarts[d]);
-      c.end[d] = layout.find((sizes ? kSizes : kEnds)[d]);
-    }
-    return c;
-  }
-
-  static std::vector<Extent> read_boxes(const SampleView& in, const Columns& columns) {
+  static std::vector<Extent> read_boxes(const SampleView& in, const BoxColumns& columns) {
     std::vector<Extent> boxes(static_cast<size_t>(in.shape[0]));
     const float* row = in.as<const float>();
     for (size_t i = 0; i < boxes.size(); ++i, row += in.shape[1]) {
@@ -127,7 +96,7 @@ class RandomBboxCrop final : public Operator {
         const float start = row[columns.start[d]];
         const float end = row[columns.end[d]] + (columns.sizes ? start : 0.0f);
         TORCHDALI_CHECK(start >= 0 && start <= 1 && end >= 0 && end <= 1, "box ", i, " goes from ",
-                        start, " to ", end, " in ", kStarts[d],
+                        start, " to ", end, " in ", kBoxStarts[d],
                         ", expected fractions of the image, 0 to 1");
         boxes[i].start[d] = start;
         boxes[i].end[d] = end;
@@ -138,7 +107,7 @@ class RandomBboxCrop final : public Operator {
 
   void set_shapes(SampleContext& ctx, CropSearch& search) const {
     static thread_local std::vector<int64_t> buffer;
-    const Layout standard{std::string_view(kSizes, static_cast<size_t>(search.ndim))};
+    const Layout standard{std::string_view(kBoxSizes, static_cast<size_t>(search.ndim))};
     const Layout layout = shape_layout_.empty() ? standard : shape_layout_;
     TORCHDALI_CHECK_KIND(kLayout, is_order_of(layout, standard.str()), "`shape_layout` is ", layout,
                          ", expected an order of ", standard);
@@ -149,7 +118,7 @@ class RandomBboxCrop final : public Operator {
                       search.ndim);
       std::array<int64_t, 3> shape{1, 1, 1};
       for (int d = 0; d < search.ndim; ++d) {
-        shape[d] = values[static_cast<size_t>(layout.find(kSizes[d]))];
+        shape[d] = values[static_cast<size_t>(layout.find(kBoxSizes[d]))];
         TORCHDALI_CHECK(shape[d] > 0 && shape[d] < (int64_t{1} << 31), "`", name, "` has ",
                         shape[d], ", expected 1 or more");
       }
@@ -163,7 +132,7 @@ class RandomBboxCrop final : public Operator {
   }
 
   void write(SampleContext& ctx, const CropSearch& search, const CropSearch::Result& result,
-             std::span<const Extent> boxes, const Columns& columns) const {
+             std::span<const Extent> boxes, const BoxColumns& columns) const {
     const int ndim = search.ndim;
     float* anchor = ctx.output(0, DType::kFloat, {ndim}).as<float>();
     float* shape = ctx.output(1, DType::kFloat, {ndim}).as<float>();
@@ -190,28 +159,10 @@ class RandomBboxCrop final : public Operator {
       row += 2 * ndim;
     }
     int next = 3;
-    if (ctx.num_inputs() > 1) write_labels(ctx, next++, result.kept, boxes.size());
+    if (ctx.num_inputs() > 1) keep_labels(ctx, next++, result.kept, boxes.size());
     if (output_indices_)
       std::copy(result.kept.begin(), result.kept.end(),
                 ctx.output(next, DType::kInt32, {count}).as<int32_t>());
-  }
-
-  static void write_labels(SampleContext& ctx, int output, std::span<const int32_t> kept,
-                           size_t num_boxes) {
-    const SampleView& labels = ctx.input(1);
-    TORCHDALI_CHECK(labels.shape.ndim() >= 1 && labels.shape[0] == static_cast<int64_t>(num_boxes),
-                    "input `labels` has shape ", labels.shape, ", expected one for each of the ",
-                    num_boxes, " boxes");
-    Shape shape = labels.shape;
-    shape[0] = static_cast<int64_t>(kept.size());
-    char* to = ctx.output(output, labels.dtype, shape).as<char>();
-    if (num_boxes == 0) return;
-    const size_t bytes = static_cast<size_t>(labels.size_bytes()) / num_boxes;
-    for (const int32_t i : kept) {
-      if (bytes > 0)
-        std::memcpy(to, labels.as<const char>() + static_cast<size_t>(i) * bytes, bytes);
-      to += bytes;
-    }
   }
 
   CropSearch search_{};

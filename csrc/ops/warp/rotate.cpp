@@ -7,6 +7,7 @@
 
 #include "ops/frame_values.h"
 #include "ops/input_layout.h"
+#include "ops/warp/rotated_canvas.h"
 #include "ops/warp/warp_args.h"
 #include "ops/warp/warp_gpu.h"
 
@@ -18,8 +19,6 @@ struct Turn {
   float radians = 0;
   std::array<double, 3> axis = {0, 0, 1};  // x, y, z; of length 1
 };
-using Matrix3 = std::array<std::array<double, 3>, 3>;  // over x, y, z
-
 // Counterclockwise with y pointing down, from the result to the source; volumes rotate by a
 // positive angle about the axis (Rodrigues).
 Matrix3 rotation(const Turn& turn, bool volume) {
@@ -31,28 +30,6 @@ Matrix3 rotation(const Turn& turn, bool volume) {
   return {{{x * x * t + c, x * y * t + z * s, x * z * t - y * s},
            {y * x * t - z * s, y * y * t + c, y * z * t + x * s},
            {z * x * t + y * s, z * y * t - x * s, z * z * t + c}}};
-}
-
-// The extents of the whole rotated input; `m` maps the result to the input. Each has the parity of
-// the extent of the input that contributes most to it, so that the center of the input stays on, or
-// between, pixels. Source: DALI 1.35, run with some hundred angles and axes.
-std::array<int64_t, 3> canvas(const Matrix3& m, const std::array<int64_t, 3>& extents) {
-  constexpr double kSlack = 1e-2;  // of a pixel, that may be cut off
-  std::array<int64_t, 3> result{};
-  for (int i = 0; i < 3; ++i) {
-    double size = 0;
-    int largest = 0;
-    for (int j = 0; j < 3; ++j) {
-      size += std::abs(m[j][i]) * static_cast<double>(extents[2 - j]);
-      if (std::abs(m[j][i]) > std::abs(m[largest][i])) largest = j;
-    }
-    const double whole = std::ceil(size - kSlack);
-    TORCHDALI_CHECK(whole < 0x1p31, "the canvas would have an extent of ", whole,
-                    ", at most 2^31 - 1 are possible");
-    result[2 - i] = std::max<int64_t>(static_cast<int64_t>(whole), 0);
-    if ((result[2 - i] - extents[2 - largest]) % 2 != 0) ++result[2 - i];
-  }
-  return result;
 }
 
 // Rotations, described frame by frame.
@@ -84,7 +61,7 @@ class RotateArgs {
       extents = {0, 0, 0};
       const bool per_frame = angle_.per_frame(ctx) || axis_.per_frame(ctx);
       for (int64_t f = 0; f < (per_frame ? frames : 1); ++f) {
-        const auto one = canvas(rotation(turn(ctx, f, frames, volume), volume), source.extents);
+        const auto one = rotated_canvas(rotation(turn(ctx, f, frames, volume), volume), source.extents);
         for (size_t a = 0; a < 3; ++a) extents[a] = std::max(extents[a], one[a]);
       }
     }
@@ -107,12 +84,10 @@ class RotateArgs {
 
  private:
   Turn turn(const SampleContext& ctx, int64_t frame, int64_t frames, bool volume) const {
-    constexpr double kRadians = 3.14159265358979323846 / 180;
     Turn turn;
     float degrees = 0;
     angle_.read(ctx, frame, frames, &degrees);
-    TORCHDALI_CHECK(std::isfinite(degrees), "`angle` is ", degrees, ", expected a finite number");
-    turn.radians = static_cast<float>(degrees * kRadians);
+    turn.radians = radians_of(degrees);
     if (!volume) return turn;
     TORCHDALI_CHECK(axis_.given(), "`axis` is missing: volumes are turned about (x, y, z)");
     float axis[3];
