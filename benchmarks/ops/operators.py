@@ -111,6 +111,11 @@ def _remap(d: Any, x: Any, map_x: Any, map_y: Any) -> Any:
     return d.fn.experimental.remap(x, map_x, map_y, pixel_origin="center")
 
 
+def _tensor_resize(d: Any, x: Any) -> Any:
+    function = getattr(d.fn, "tensor_resize", None) or d.fn.experimental.tensor_resize
+    return function(x, sizes=(8, 60, 80), axis_names="FHW")
+
+
 def _filter(d: Any, x: Any, kernel: Any) -> Any:
     function = getattr(d.fn, "filter", None) or d.fn.experimental.filter
     return function(x, kernel)
@@ -306,6 +311,7 @@ CASES: dict[str, Case] = {
     "sequence_rearrange": Case(
         lambda d, x: d.fn.sequence_rearrange(x, new_order=list(range(15, -1, -1))), ("clip",)
     ),
+    "tensor_resize": Case(_tensor_resize, ("clip",)),
     # Boxes and masks.
     "bb_flip": Case(lambda d, x: d.fn.bb_flip(x, ltrb=True), ("boxes",)),
     "bbox_rotate": Case(

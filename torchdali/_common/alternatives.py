@@ -147,8 +147,6 @@ _BY_PATH = {
     "*.experimental.readers.video": Alternative("video", _SOURCES),
     "*.experimental.inputs": Alternative("video", _SOURCES),
     "*.experimental.decoders.video": Alternative("video", _DECODE),
-    "*.tensor_resize": Alternative("operator", f"use fn.resize, or {_FUNCTIONS}"),
-    "*.experimental.tensor_resize": Alternative("operator", f"use fn.resize, or {_FUNCTIONS}"),
 }
 _OPERATORS = ("fn", "ops", "experimental.eager", "experimental.dynamic")
 

@@ -120,6 +120,7 @@ __all__ = [
     "squeeze",
     "stack",
     "subscript_dim_check",
+    "tensor_resize",
     "tensor_subscript",
     "time_stretch",
     "to_decibels",
@@ -4839,6 +4840,133 @@ def subscript_dim_check(
     /,
     *,
     num_subscripts: int,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
+@overload
+def tensor_resize(
+    input: Sample,
+    /,
+    *,
+    sizes: float | Sequence[float] | NDArray[Any] | Values | None = ...,
+    scales: float | Sequence[float] | NDArray[Any] | Values | None = ...,
+    alignment: float | Sequence[float] | NDArray[Any] | Values | None = ...,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | None = None,
+    mode: str | os.PathLike[str] | None = "default",
+    max_size: float | Sequence[float] | NDArray[Any] | None = ...,
+    size_rounding: str | os.PathLike[str] | None = "round",
+    subpixel_scale: bool | None = True,
+    roi_start: float | Sequence[float] | NDArray[Any] | Values | None = ...,
+    roi_end: float | Sequence[float] | NDArray[Any] | Values | None = ...,
+    roi_relative: bool | None = False,
+    interp_type: types.DALIInterpType | Values | None = types.DALIInterpType.INTERP_LINEAR,
+    min_filter: types.DALIInterpType | Values | None = types.DALIInterpType.INTERP_LINEAR,
+    mag_filter: types.DALIInterpType | Values | None = types.DALIInterpType.INTERP_LINEAR,
+    antialias: bool | None = True,
+    filter_edges: str | os.PathLike[str] | None = "extend",
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    minibatch_size: int | None = 32,
+    temp_buffer_hint: int | None = 0,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Resizes any axes of a tensor, or a region of interest of it, with the filters of fn.resize.
+    Axes that keep their extent and their region stay as they are, whatever the filter. An empty
+    input stays empty.
+
+    Args:
+        input: Sample or batch. uint8, int16, uint16 or float32, with at least one axis.
+        sizes: float or list of float or one value for each sample (tensor, Batch), optional.
+            Extents of the result, one for each axis or one for all. 0: follows from the others
+            and `mode`. Negative: mirrored. Fractions: see `size_rounding`.
+        scales: float or list of float or one value for each sample (tensor, Batch), optional.
+            The extents of the result as factors of the input's, also with a region; excludes
+            `sizes`.
+        alignment: float or list of float or one value for each sample (tensor, Batch), default
+            [0.5]. The point of the region that stays in place when a size is rounded and the
+            region follows: 0 is its start, 1 its end. One for each axis or one for all.
+        axes: int or list of int, optional. The axes that the other arguments are about, as
+            numbers; negative ones count from the end. All by default.
+        axis_names: layout str, optional. The same axes by letters of the layout; excludes
+            `axes`.
+        mode: str, default "default". "default": `sizes` as given; absent ones are scaled by the
+            geometric mean of the other scales. "stretch": absent ones are not scaled.
+            "not_larger": proportions are kept and no axis exceeds its size. "not_smaller":
+            proportions are kept and no axis falls below its size.
+        max_size: float or list of float, optional. Upper limit of the extents of the result,
+            one for all or one for each axis; 0: no limit. If proportions are kept, the whole
+            result shrinks.
+        size_rounding: str, default "round". How fractions of sizes are rounded: "round" (to the
+            nearest), "truncate" (down) or "ceil" (up).
+        subpixel_scale: bool, default True. Where sizes are rounded, true: the region grows or
+            shrinks accordingly, so that the scale is exact. False: the region is kept and the
+            scale changes.
+        roi_start: float or list of float or one value for each sample (tensor, Batch),
+            optional. First corner of the region of interest, one value per spatial axis or one
+            for all; requires `roi_end`. Pixel i covers [i, i + 1). If the start exceeds the
+            end, the result is mirrored.
+        roi_end: float or list of float or one value for each sample (tensor, Batch), optional.
+            Opposite corner of the region of interest.
+        roi_relative: bool, default False. Whether the corners are fractions of the input's
+            extents.
+        interp_type: types.DALIInterpType or one value for each sample (tensor, Batch), default
+            types.DALIInterpType.INTERP_LINEAR. Filter along every axis, unless `min_filter` or
+            `mag_filter` is given: nearest neighbor, linear (triangular is the same), cubic
+            (Catmull-Rom), Lanczos with 3 lobes or Gaussian.
+        min_filter: types.DALIInterpType or one value for each sample (tensor, Batch), default
+            types.DALIInterpType.INTERP_LINEAR. Filter along axes that shrink.
+        mag_filter: types.DALIInterpType or one value for each sample (tensor, Batch), default
+            types.DALIInterpType.INTERP_LINEAR. Filter along axes that grow or keep their size.
+        antialias: bool, default True. Widen the filter by the scale along axes that shrink, so
+            that every input pixel counts. Nearest neighbor is never widened.
+        filter_edges: str, default "extend". What filters read beyond the edges of the region.
+            "extend": the input's pixels, or its border pixel. "cut": nothing, as if the region
+            had been cut out before, and outside the input; this is what Pillow and torchvision
+            do. torchdali only.
+        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
+            default) or float. Integers are rounded and saturate.
+        minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
+        temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: Layout of the input; element type `dtype`.
+    """
+
+@overload
+def tensor_resize(
+    input: Samples,
+    /,
+    *,
+    sizes: float | Sequence[float] | NDArray[Any] | Values | None = ...,
+    scales: float | Sequence[float] | NDArray[Any] | Values | None = ...,
+    alignment: float | Sequence[float] | NDArray[Any] | Values | None = ...,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | None = None,
+    mode: str | os.PathLike[str] | None = "default",
+    max_size: float | Sequence[float] | NDArray[Any] | None = ...,
+    size_rounding: str | os.PathLike[str] | None = "round",
+    subpixel_scale: bool | None = True,
+    roi_start: float | Sequence[float] | NDArray[Any] | Values | None = ...,
+    roi_end: float | Sequence[float] | NDArray[Any] | Values | None = ...,
+    roi_relative: bool | None = False,
+    interp_type: types.DALIInterpType | Values | None = types.DALIInterpType.INTERP_LINEAR,
+    min_filter: types.DALIInterpType | Values | None = types.DALIInterpType.INTERP_LINEAR,
+    mag_filter: types.DALIInterpType | Values | None = types.DALIInterpType.INTERP_LINEAR,
+    antialias: bool | None = True,
+    filter_edges: str | os.PathLike[str] | None = "extend",
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    minibatch_size: int | None = 32,
+    temp_buffer_hint: int | None = 0,
     layout: str | None = None,
     batched: bool | None = False,
     device: str | os.PathLike[str] | None = None,

@@ -109,6 +109,7 @@ __all__ = [
     "Squeeze",
     "Stack",
     "SubscriptDimCheck",
+    "TensorResize",
     "TensorSubscript",
     "TimeStretch",
     "ToDecibels",
@@ -5316,6 +5317,120 @@ class SubscriptDimCheck(_Operator):
     def __call__(
         self,
         data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class TensorResize(_Operator):
+    """Resizes any axes of a tensor, or a region of interest of it, with the filters of fn.resize.
+    Axes that keep their extent and their region stay as they are, whatever the filter. An empty
+    input stays empty.
+
+    Args:
+        input: DataNode. uint8, int16, uint16 or float32, with at least one axis.
+        sizes: float or list of float or DataNode, optional. Extents of the result, one for each
+            axis or one for all. 0: follows from the others and `mode`. Negative: mirrored.
+            Fractions: see `size_rounding`.
+        scales: float or list of float or DataNode, optional. The extents of the result as
+            factors of the input's, also with a region; excludes `sizes`.
+        alignment: float or list of float or DataNode, default [0.5]. The point of the region
+            that stays in place when a size is rounded and the region follows: 0 is its start, 1
+            its end. One for each axis or one for all.
+        axes: int or list of int, optional. The axes that the other arguments are about, as
+            numbers; negative ones count from the end. All by default.
+        axis_names: layout str, optional. The same axes by letters of the layout; excludes
+            `axes`.
+        mode: str, default "default". "default": `sizes` as given; absent ones are scaled by the
+            geometric mean of the other scales. "stretch": absent ones are not scaled.
+            "not_larger": proportions are kept and no axis exceeds its size. "not_smaller":
+            proportions are kept and no axis falls below its size.
+        max_size: float or list of float, optional. Upper limit of the extents of the result,
+            one for all or one for each axis; 0: no limit. If proportions are kept, the whole
+            result shrinks.
+        size_rounding: str, default "round". How fractions of sizes are rounded: "round" (to the
+            nearest), "truncate" (down) or "ceil" (up).
+        subpixel_scale: bool, default True. Where sizes are rounded, true: the region grows or
+            shrinks accordingly, so that the scale is exact. False: the region is kept and the
+            scale changes.
+        roi_start: float or list of float or DataNode, optional. First corner of the region of
+            interest, one value per spatial axis or one for all; requires `roi_end`. Pixel i
+            covers [i, i + 1). If the start exceeds the end, the result is mirrored.
+        roi_end: float or list of float or DataNode, optional. Opposite corner of the region of
+            interest.
+        roi_relative: bool, default False. Whether the corners are fractions of the input's
+            extents.
+        interp_type: types.DALIInterpType or DataNode, default
+            types.DALIInterpType.INTERP_LINEAR. Filter along every axis, unless `min_filter` or
+            `mag_filter` is given: nearest neighbor, linear (triangular is the same), cubic
+            (Catmull-Rom), Lanczos with 3 lobes or Gaussian.
+        min_filter: types.DALIInterpType or DataNode, default
+            types.DALIInterpType.INTERP_LINEAR. Filter along axes that shrink.
+        mag_filter: types.DALIInterpType or DataNode, default
+            types.DALIInterpType.INTERP_LINEAR. Filter along axes that grow or keep their size.
+        antialias: bool, default True. Widen the filter by the scale along axes that shrink, so
+            that every input pixel counts. Nearest neighbor is never widened.
+        filter_edges: str, default "extend". What filters read beyond the edges of the region.
+            "extend": the input's pixels, or its border pixel. "cut": nothing, as if the region
+            had been cut out before, and outside the input; this is what Pillow and torchvision
+            do. torchdali only.
+        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
+            default) or float. Integers are rounded and saturate.
+        minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
+        temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Layout of the input; element type `dtype`.
+    """
+
+    def __init__(
+        self,
+        *,
+        sizes: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        scales: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        alignment: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        axes: int | Sequence[int] | NDArray[Any] | None = ...,
+        axis_names: str | None = None,
+        mode: str | os.PathLike[str] | None = "default",
+        max_size: float | Sequence[float] | NDArray[Any] | None = ...,
+        size_rounding: str | os.PathLike[str] | None = "round",
+        subpixel_scale: bool | None = True,
+        roi_start: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        roi_end: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        roi_relative: bool | None = False,
+        interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        antialias: bool | None = True,
+        filter_edges: str | os.PathLike[str] | None = "extend",
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+        minibatch_size: int | None = 32,
+        temp_buffer_hint: int | None = 0,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        input: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        input: list[DataNode],
         /,
         **kwargs: Any,
     ) -> list[DataNode]: ...

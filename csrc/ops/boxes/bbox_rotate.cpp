@@ -35,14 +35,14 @@ struct BoxRotation {
     }
     // Counterclockwise with y pointing down.
     const XY turned = {cosine * center[0] + sine * center[1],
-                         cosine * center[1] - sine * center[0]};
+                       cosine * center[1] - sine * center[0]};
     const double c = std::abs(cosine), s = std::abs(sine);
     const XY around = {c * half[0] + s * half[1], s * half[0] + c * half[1]};
     RotatedBox result;
     for (size_t d = 0; d < 2; ++d) {
       const double extent = mode == BoxRotateMode::kExpand  ? around[d]
                             : mode == BoxRotateMode::kFixed ? half[d]
-                                                   : 0.5 * (around[d] + half[d]);
+                                                            : 0.5 * (around[d] + half[d]);
       const double middle = turned[d] + 0.5 * to[d];
       result.start[d] = middle - extent;
       result.end[d] = middle + extent;
@@ -65,7 +65,9 @@ class BboxRotate final : public Operator {
     const auto mode = spec.get<std::string>("mode");
     TORCHDALI_CHECK(mode == "expand" || mode == "halfway" || mode == "fixed", "`mode` is \"", mode,
                     "\", expected \"expand\", \"halfway\" or \"fixed\"");
-    mode_ = mode == "expand" ? BoxRotateMode::kExpand : mode == "fixed" ? BoxRotateMode::kFixed : BoxRotateMode::kHalfway;
+    mode_ = mode == "expand"  ? BoxRotateMode::kExpand
+            : mode == "fixed" ? BoxRotateMode::kFixed
+                              : BoxRotateMode::kHalfway;
     TORCHDALI_CHECK(threshold_ >= 0 && threshold_ <= 1, "`remove_threshold` is ", threshold_,
                     ", expected 0 to 1");
     TORCHDALI_CHECK_KIND(kLayout, shape_layout_.find('H') >= 0 && shape_layout_.find('W') >= 0,
@@ -111,9 +113,9 @@ class BboxRotate final : public Operator {
                       ", expected 1 to 2^31 - 1");
     const auto radians = static_cast<double>(radians_of(angle_(ctx)));
     BoxRotation r{.cosine = std::cos(radians),
-               .sine = std::sin(radians),
-               .from = {static_cast<double>(width), static_cast<double>(height)},
-               .to = {}};
+                  .sine = std::sin(radians),
+                  .from = {static_cast<double>(width), static_cast<double>(height)},
+                  .to = {}};
     const auto size = size_(ctx, size_buffer);
     if (!size.empty()) {
       // In the order of `shape_layout`, without its other axes.

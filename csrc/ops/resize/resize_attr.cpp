@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// How sizes are computed: in float, as in DALI, so that halves are rounded the same way.
 #include "ops/resize/resize_attr.h"
 
 #include <algorithm>
@@ -8,20 +7,7 @@
 namespace torchdali {
 namespace {
 
-// An empty region is widened to this.
-constexpr float kMinRegion = 1e-3f;
-// What the region is widened by, at most, when less than a pixel is asked for: a tenth of a pixel
-// is taken for anything smaller.
-constexpr float kMinSize = 0.1f;
 constexpr float kMaxSize = 0x1p31f;
-
-float mean_scale(std::span<const float> scales) {
-  double log_sum = 0;
-  for (float s : scales) log_sum += std::log(static_cast<double>(s));
-  return scales.size() == 1
-             ? scales[0]
-             : static_cast<float>(std::exp(log_sum / static_cast<double>(scales.size())));
-}
 
 }  // namespace
 
@@ -65,6 +51,12 @@ SchemaBuilder& add_resize_args(SchemaBuilder& schema) {
           "(to the nearest), or \"truncate\": as torchvision does, which also keeps the region, "
           "whatever `subpixel_scale` is, and applies `max_size`, one number, to the rounded "
           "extents. torchdali only.")
+      .with(add_region_args);
+}
+
+SchemaBuilder& add_region_args(SchemaBuilder& schema) {
+  constexpr auto kPerSample = Arity::kPerSample;
+  return schema
       .optional_arg("roi_start", ArgType::kFloatVec,
                     "First corner of the region of interest, one value per spatial axis or one for "
                     "all; requires `roi_end`. Pixel i covers [i, i + 1). If the start exceeds the "
@@ -73,15 +65,6 @@ SchemaBuilder& add_resize_args(SchemaBuilder& schema) {
       .optional_arg("roi_end", ArgType::kFloatVec, "Opposite corner of the region of interest.",
                     kPerSample)
       .arg("roi_relative", false, "Whether the corners are fractions of the input's extents.");
-}
-
-ResizeArgs::Mode ResizeArgs::parse_mode(const std::string& name) {
-  if (name == "default") return Mode::kDefault;
-  if (name == "stretch") return Mode::kStretch;
-  if (name == "not_larger") return Mode::kNotLarger;
-  TORCHDALI_CHECK(name == "not_smaller", "`mode` is \"", name,
-                  "\", expected \"default\", \"stretch\", \"not_larger\" or \"not_smaller\"");
-  return Mode::kNotSmaller;
 }
 
 ResizeArgs::ResizeArgs(const OpSpec& spec)
@@ -94,7 +77,7 @@ ResizeArgs::ResizeArgs(const OpSpec& spec)
       z_(spec, "resize_z"),
       shorter_(spec, "resize_shorter"),
       longer_(spec, "resize_longer"),
-      mode_(parse_mode(spec.get<std::string>("mode"))),
+      mode_(parse_resize_mode(spec.get<std::string>("mode"))),
       subpixel_scale_(spec.get<bool>("subpixel_scale")),
       roi_relative_(spec.get<bool>("roi_relative")) {
   const bool by_axis = x_.given() || y_.given() || z_.given();
@@ -196,67 +179,23 @@ ResizeGeometry ResizeArgs::operator()(const SampleContext& ctx,
     read(ctx, roi_start_, "roi_start", n, g.low);
     read(ctx, roi_end_, "roi_end", n, g.high);
   }
-  Values region{};
-  for (int a = 0; a < n; ++a) {
-    const float extent = static_cast<float>(extents[a]);
-    if (!roi_start_.given()) g.high[a] = extent;
-    else if (roi_relative_) {
-      g.low[a] *= extent;
-      g.high[a] *= extent;
-    }
-    if (std::abs(g.high[a] - g.low[a]) < kMinRegion) {
-      const float center = 0.5f * (g.low[a] + g.high[a]);
-      const float half = g.high[a] < g.low[a] ? -0.5f * kMinRegion : 0.5f * kMinRegion;
-      g.low[a] = center - half;
-      g.high[a] = center + half;
-    }
-    region[a] = std::abs(g.high[a] - g.low[a]);
-  }
-
-  // The given scales.
   Values limit{};
   if (max_size_.given()) read(ctx, max_size_, "max_size", n, limit);
-  std::array<float, 3> scales;
-  int given = 0;
-  std::array<bool, 3> mirror{};
-  const bool each_axis = mode_ == Mode::kDefault || mode_ == Mode::kStretch;
+  std::array<FitAxis, 3> axes;
   for (int a = 0; a < n; ++a) {
-    mirror[a] = size[a] < 0;
-    size[a] = std::abs(size[a]);
-    if (size[a] != 0) scales[given++] = size[a] / region[a];
+    const auto extent = static_cast<float>(extents[a]);
+    const bool region = roi_start_.given();
+    const float unit = roi_relative_ ? extent : 1;
+    axes[a] = {.size = size[a],
+               .limit = limit[a],
+               .low = region ? g.low[a] * unit : 0,
+               .high = region ? g.high[a] * unit : extent};
   }
-  // DALI does not mirror a reversed region along an axis without a size, unless another axis sets
-  // the scale of all.
-  for (int a = 0; a < n; ++a)
-    if (size[a] == 0 && (each_axis || given == 0)) mirror[a] = g.high[a] < g.low[a];
-
-  if (given == 0) {
-    size = region;
-  } else if (each_axis) {
-    const float scale = mode_ == Mode::kStretch ? 1 : mean_scale({scales.data(), size_t(given)});
-    for (int a = 0; a < n; ++a) {
-      if (size[a] == 0) size[a] = region[a] * scale;
-      if (limit[a] > 0) size[a] = std::min(size[a], limit[a]);
-    }
-  } else {
-    float scale = mode_ == Mode::kNotLarger ? *std::min_element(&scales[0], &scales[given])
-                                            : *std::max_element(&scales[0], &scales[given]);
-    for (int a = 0; a < n; ++a)
-      if (limit[a] > 0) scale = std::min(scale, limit[a] / region[a]);
-    for (int a = 0; a < n; ++a) size[a] = region[a] * scale;
-  }
-
+  fit_axes(std::span(axes).first(static_cast<size_t>(n)), mode_, subpixel_scale_);
   for (int a = 0; a < n; ++a) {
-    TORCHDALI_CHECK(size[a] < kMaxSize, "cannot resize an extent of ", region[a], " to ", size[a]);
-    g.out[a] = std::max<int64_t>(1, std::llround(size[a]));
-    const float rounded = static_cast<float>(g.out[a]);
-    if (subpixel_scale_ && rounded != size[a]) {
-      const double center = 0.5f * (g.low[a] + g.high[a]);
-      const double growth = static_cast<double>(rounded) / std::max(size[a], kMinSize);
-      g.low[a] = static_cast<float>(center + (g.low[a] - center) * growth);
-      g.high[a] = static_cast<float>(center + (g.high[a] - center) * growth);
-    }
-    if (mirror[a]) std::swap(g.low[a], g.high[a]);
+    g.out[a] = axes[a].out;
+    g.low[a] = axes[a].low;
+    g.high[a] = axes[a].high;
   }
   return g;
 }

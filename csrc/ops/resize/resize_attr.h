@@ -11,6 +11,7 @@
 
 #include "core/argument.h"
 #include "core/operator.h"
+#include "ops/resize/fit_axes.h"
 
 namespace torchdali {
 
@@ -24,6 +25,8 @@ struct ResizeGeometry {
 
 // The arguments of ResizeArgs, for SchemaBuilder::with().
 SchemaBuilder& add_resize_args(SchemaBuilder& schema);
+// Those of the region of interest.
+SchemaBuilder& add_region_args(SchemaBuilder& schema);
 
 // Reads the arguments of add_resize_args(). Immutable; any thread.
 class ResizeArgs {
@@ -33,9 +36,8 @@ class ResizeArgs {
   ResizeGeometry operator()(const SampleContext& ctx, std::span<const int64_t> extents) const;
 
  private:
-  enum class Mode { kDefault, kStretch, kNotLarger, kNotSmaller };
+  using Mode = ResizeMode;
   using Values = std::array<float, 3>;
-  static Mode parse_mode(const std::string& name);
   void read(const SampleContext& ctx, const ListArg<float>& arg, const char* name, int ndim,
             Values& values) const;
   // Size of an image with `size_rounding` "truncate".

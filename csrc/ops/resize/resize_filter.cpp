@@ -245,26 +245,33 @@ ResampleArgs::ResampleArgs(const OpSpec& spec)
                   "\", expected \"extend\" or \"cut\"");
 }
 
+DType ResampleArgs::out_type(DType in) const {
+  const bool supported =
+      in == DType::kUInt8 || in == DType::kInt16 || in == DType::kUInt16 || in == DType::kFloat;
+  TORCHDALI_CHECK_KIND(kType, supported, "the input has type ", dtype_name(in),
+                       ", expected uint8, int16, uint16 or float32", to_fix("fn.cast(...)"));
+  const DType out = dtype_ == DType::kNone ? in : dtype_;
+  TORCHDALI_CHECK_KIND(kType, out == in || out == DType::kFloat, "`dtype` is ", dtype_name(out),
+                       ", expected float32 or the type of the input, ", dtype_name(in));
+  return out;
+}
+
+kernels::ResampleAxis ResampleArgs::filters(const SampleContext& ctx) const {
+  const auto common = checked_filter(interp_type_(ctx), "interp_type");
+  kernels::ResampleAxis axis;
+  axis.min_filter = min_filter_.given() ? checked_filter(min_filter_(ctx), "min_filter") : common;
+  axis.mag_filter = mag_filter_.given() ? checked_filter(mag_filter_(ctx), "mag_filter") : common;
+  axis.antialias = antialias_;
+  axis.cut = cut_;
+  return axis;
+}
+
 ResampleArgs::Task ResampleArgs::plan(const SampleContext& ctx, const SampleView& in,
                                       const Layout& layout, const ResizeGeometry& geometry,
                                       const ResizeWindow& window) const {
-  const DType in_type = in.dtype;
-  const bool supported = in_type == DType::kUInt8 || in_type == DType::kInt16 ||
-                         in_type == DType::kUInt16 || in_type == DType::kFloat;
-  TORCHDALI_CHECK_KIND(kType, supported, "the input has type ", dtype_name(in_type),
-                       ", expected uint8, int16, uint16 or float32", to_fix("fn.cast(...)"));
-  const DType out_type = dtype_ == DType::kNone ? in_type : dtype_;
-  TORCHDALI_CHECK_KIND(kType, out_type == in_type || out_type == DType::kFloat, "`dtype` is ",
-                       dtype_name(out_type), ", expected float32 or the type of the input, ",
-                       dtype_name(in_type));
-
-  const auto common = checked_filter(interp_type_(ctx), "interp_type");
-  const auto min_filter =
-      min_filter_.given() ? checked_filter(min_filter_(ctx), "min_filter") : common;
-  const auto mag_filter =
-      mag_filter_.given() ? checked_filter(mag_filter_(ctx), "mag_filter") : common;
+  const kernels::ResampleAxis filters = this->filters(ctx);
   const SpatialAxes axes = SpatialAxes::of(layout);
-  kernels::ResampleJob job{.in_type = in_type, .out_type = out_type};
+  kernels::ResampleJob job{.in_type = in.dtype, .out_type = out_type(in.dtype)};
   Shape shape = in.shape;
   for (int i = 0; i < shape.ndim(); ++i) {
     if (i < axes.first) job.outer *= shape[i];
@@ -272,17 +279,15 @@ ResampleArgs::Task ResampleArgs::plan(const SampleContext& ctx, const SampleView
   }
   double elements = static_cast<double>(job.outer) * static_cast<double>(job.channels);
   for (int a = 0; a < axes.ndim; ++a) {
-    job.axes[3 - axes.ndim + a] = {.in = in.shape[axes.first + a],
-                                   .out = window.out[a],
-                                   .low = geometry.low[a],
-                                   .high = geometry.high[a],
-                                   .min_filter = min_filter,
-                                   .mag_filter = mag_filter,
-                                   .antialias = antialias_,
-                                   .cut = cut_,
-                                   .full = geometry.out[a],
-                                   .begin = window.begin[a],
-                                   .mirror = window.mirror[a]};
+    kernels::ResampleAxis& axis = job.axes[3 - axes.ndim + a];
+    axis = filters;
+    axis.in = in.shape[axes.first + a];
+    axis.out = window.out[a];
+    axis.low = geometry.low[a];
+    axis.high = geometry.high[a];
+    axis.full = geometry.out[a];
+    axis.begin = window.begin[a];
+    axis.mirror = window.mirror[a];
     shape[axes.first + a] = window.out[a];
     elements *= static_cast<double>(window.out[a]);
   }
@@ -290,28 +295,33 @@ ResampleArgs::Task ResampleArgs::plan(const SampleContext& ctx, const SampleView
   return {job, shape, layout};
 }
 
-void resample_on_gpu(SampleContext& ctx, ResampleSteps& steps, const ResampleArgs::Task& what) {
-  const SampleView& in = ctx.input(0);
-  const kernels::ResampleJob& job = what.job;
-  const SampleView& out = ctx.output(0, job.out_type, what.out_shape, what.layout);
-  if (out.volume() == 0) return;
-  const SpatialAxes axes = SpatialAxes::of(what.layout);
+void add_resampling(SampleContext& ctx, gpu::Blob& blob,
+                    gpu::Tasks<gpu::ResampleStripsKernel>& strips,
+                    gpu::Tasks<gpu::ResampleKernel>& boxes, const kernels::ResampleJob& job,
+                    const void* in, void* out, bool output) {
   Stored source;
-  const auto first = source.extents.size() - static_cast<size_t>(axes.ndim);
-  for (int a = 0; a < axes.ndim; ++a)
-    source.extents[first + static_cast<size_t>(a)] = in.shape[axes.first + a];
+  for (size_t a = 0; a < 3; ++a) source.extents[a] = job.axes[a].in;
   source.row_stride = source.extents[kColumns] * job.channels;
   const Tables tables(ctx, job);
   gpu::ResampleTask task;
-  task.in = in.data;
-  task.out = out.data;
+  task.in = in;
+  task.out = out;
   set_axes(task, job, tables, source);
-  if (set_strips(&steps.blob, task, job, tables, source, /*pixels=*/false, ctx.batch_size())) {
-    steps.strips.add(ctx, task);
-    return;
-  }
-  set_boxes(steps.blob, task, job, tables);
-  steps.boxes.add(ctx, task);
+  const auto add = [&](auto& tasks) {
+    if (output) tasks.add(ctx, task);
+    else tasks.add_intermediate(task);
+  };
+  if (set_strips(&blob, task, job, tables, source, /*pixels=*/false, ctx.batch_size()))
+    return add(strips);
+  set_boxes(blob, task, job, tables);
+  add(boxes);
+}
+
+void resample_on_gpu(SampleContext& ctx, ResampleSteps& steps, const ResampleArgs::Task& what) {
+  const SampleView& out = ctx.output(0, what.job.out_type, what.out_shape, what.layout);
+  if (out.volume() == 0) return;
+  add_resampling(ctx, steps.blob, steps.strips, steps.boxes, what.job, ctx.input(0).data, out.data,
+                 /*output=*/true);
 }
 
 std::unique_ptr<gpu::ChainResampling> ResamplesOnGpu::plan(SampleContext& ctx,

@@ -50,6 +50,10 @@ class ResampleArgs {
   }
   Task plan(const SampleContext& ctx, const SampleView& in, const Layout& layout,
             const ResizeGeometry& geometry, const ResizeWindow& window) const;
+  // The element type of the result; raises a type error unless the input can be resampled.
+  DType out_type(DType in) const;
+  // An axis with the filters of a sample.
+  kernels::ResampleAxis filters(const SampleContext& ctx) const;
 
  private:
   Arg<InterpType> interp_type_, min_filter_, mag_filter_;
@@ -62,6 +66,12 @@ struct ResampleSteps : gpu::TaskBatch {
   gpu::Tasks<gpu::ResampleStripsKernel> strips{*this};
   gpu::Tasks<gpu::ResampleKernel> boxes{*this};
 };
+// Adds the task of a job that is dense and stores a whole result. `output`: whether that is output
+// 0; otherwise `out` is in the workspace.
+void add_resampling(SampleContext& ctx, gpu::Blob& blob,
+                    gpu::Tasks<gpu::ResampleStripsKernel>& strips,
+                    gpu::Tasks<gpu::ResampleKernel>& boxes, const kernels::ResampleJob& job,
+                    const void* in, void* out, bool output);
 // Adds the task that makes output 0 of input 0.
 void resample_on_gpu(SampleContext& ctx, ResampleSteps& steps, const ResampleArgs::Task& what);
 

@@ -61,7 +61,8 @@ class RotateArgs {
       extents = {0, 0, 0};
       const bool per_frame = angle_.per_frame(ctx) || axis_.per_frame(ctx);
       for (int64_t f = 0; f < (per_frame ? frames : 1); ++f) {
-        const auto one = rotated_canvas(rotation(turn(ctx, f, frames, volume), volume), source.extents);
+        const auto one =
+            rotated_canvas(rotation(turn(ctx, f, frames, volume), volume), source.extents);
         for (size_t a = 0; a < 3; ++a) extents[a] = std::max(extents[a], one[a]);
       }
     }
