@@ -178,7 +178,7 @@ def test_sysconfig_knows_the_folder_of_the_engine():
 
 
 def test_names_of_classes_have_the_alternatives_of_functions():
-    for path in ("fn.ssd_random_crop", "ops.SSDRandomCrop", "fn.experimental.readers.video"):
+    for path in ("fn.experimental.readers.video", "ops.readers.Video"):
         assert (
             alternatives.alternative(path, "generic").fix
             != alternatives.alternative("fn.anything", "generic").fix

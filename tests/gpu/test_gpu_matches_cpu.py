@@ -25,6 +25,7 @@ CLOSE = {
     "resize_crop_mirror": 1e-5,
     "random_resized_crop": 1e-5,
     "tensor_resize": 1e-5,
+    "experimental.resize": 1e-5,
     # The weights of INTERP_LANCZOS3 are sines, which the GPU rounds differently.
     "experimental.remap": 1e-5,
     # Logarithms, which the GPU rounds differently.

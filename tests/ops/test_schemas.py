@@ -49,6 +49,7 @@ EXTRA_ARGS["decoders.image"] = _INDEX_ARGS | {"scaled_margin"}
 EXTRA_ARGS["decoders.image_random_crop"] = _INDEX_ARGS | {"window_rule"}
 EXTRA_ARGS["random_crop_generator"] = {"window_rule"}
 EXTRA_ARGS["tensor_resize"] = {"filter_edges"}
+EXTRA_ARGS["experimental.resize"] = {"filter_edges", "size_rounding"}
 EXTRA_ARGS["random_resized_crop"] = {"filter_edges", "window_rule"}
 EXTRA_ARGS["resize"] = EXTRA_ARGS["resize_crop_mirror"] = {"filter_edges", "size_rounding"}
 EXTRA_ARGS["audio_resample"] = {"antialias"}

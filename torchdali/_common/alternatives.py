@@ -138,8 +138,6 @@ _BY_PATH = {
     "*.experimental.median_blur": Alternative("operator", _FUNCTIONS),
     "*.optical_flow": Alternative("operator", _FUNCTIONS),
     "*.decoders.video": Alternative("video", _DECODE),
-    "*.sequence_reader": Alternative("operator", "use fn.readers.sequence"),
-    "*.ssd_random_crop": Alternative("operator", "use fn.random_bbox_crop and fn.slice"),
     "*.video_reader": Alternative("video", _SOURCES),
     "*.video_reader_resize": Alternative("video", _SOURCES),
     "*.readers.video": Alternative("video", _SOURCES),

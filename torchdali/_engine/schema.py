@@ -40,6 +40,7 @@ _WORDS = {
     "mxnet": "MXNet",
     "rms": "RMS",
     "roi": "ROI",
+    "ssd": "SSD",
     "tfrecord": "TFRecord",
 }
 
@@ -72,6 +73,7 @@ ALIASES: dict[str, str] = {
     "nemo_asr_reader": "readers.nemo_asr",
     "normal_distribution": "random.normal",
     "numpy_reader": "readers.numpy",
+    "sequence_reader": "readers.sequence",
     "tfrecord_reader": "readers.tfrecord",
     "transform_translation": "transforms.translation",
     "uniform": "random.uniform",

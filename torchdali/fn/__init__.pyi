@@ -110,6 +110,7 @@ __all__ = [
     "spectrogram",
     "sphere",
     "squeeze",
+    "ssd_random_crop",
     "stack",
     "subscript_dim_check",
     "tensor_resize",
@@ -5357,6 +5358,68 @@ def squeeze(
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
     on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
+@overload
+def ssd_random_crop(
+    image: DataNode,
+    boxes: DataNode,
+    labels: DataNode,
+    /,
+    *,
+    num_attempts: int | None = 1,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[DataNode]:
+    """Crops an image and its bounding boxes with a random window, as SSD is trained. A choice is
+    drawn for every `num_attempts` windows, uniformly: the whole image, or a window whose
+    intersection over union with each box is at least 0, 0.1, 0.3, 0.5, 0.7 or 0.9. Windows have
+    0.3 to 1 of the image's width and height, with a ratio of these two of 0.5 to 2; boxes whose
+    center is outside are dropped, and one must remain. DALI deprecates it in favor of
+    fn.random_bbox_crop.
+
+    Args:
+        image: DataNode. An image, any element type. Layouts: HWC.
+        boxes: DataNode. Left, top, right, bottom as fractions of the image; float32, shape
+            (boxes, 4).
+        labels: DataNode. One for each box, any element type; further dimensions are kept.
+        num_attempts: int, default 1. Number of windows that are tried with each choice.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        List of DataNode: `cropped`, `cropped_boxes`, `cropped_labels`.
+            cropped: The window of the image.
+            cropped_boxes: The boxes kept, as fractions of the window.
+            cropped_labels: Their labels.
+    """
+
+@overload
+def ssd_random_crop(
+    image: list[DataNode],
+    boxes: Any,
+    labels: Any,
+    /,
+    *,
+    num_attempts: int | None = 1,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[list[DataNode]]: ...
 @overload
 def stack(
     input: DataNode,

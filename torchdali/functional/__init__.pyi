@@ -118,6 +118,7 @@ __all__ = [
     "spectrogram",
     "sphere",
     "squeeze",
+    "ssd_random_crop",
     "stack",
     "subscript_dim_check",
     "tensor_resize",
@@ -4763,6 +4764,63 @@ def squeeze(
     batched: bool | None = False,
     device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
+@overload
+def ssd_random_crop(
+    image: Sample,
+    boxes: Any,
+    labels: Any,
+    /,
+    *,
+    num_attempts: int | None = 1,
+    layout: str | None = None,
+    batched: bool | None = False,
+    seed: int | None = None,
+    generator: torch.Generator | None = None,
+) -> list[torch.Tensor]:
+    """Crops an image and its bounding boxes with a random window, as SSD is trained. A choice is
+    drawn for every `num_attempts` windows, uniformly: the whole image, or a window whose
+    intersection over union with each box is at least 0, 0.1, 0.3, 0.5, 0.7 or 0.9. Windows have
+    0.3 to 1 of the image's width and height, with a ratio of these two of 0.5 to 2; boxes whose
+    center is outside are dropped, and one must remain. DALI deprecates it in favor of
+    fn.random_bbox_crop.
+
+    Args:
+        image: Sample or batch. An image, any element type. Layouts: HWC.
+        boxes: Sample or batch. Left, top, right, bottom as fractions of the image; float32,
+            shape (boxes, 4).
+        labels: Sample or batch. One for each box, any element type; further dimensions are
+            kept.
+        num_attempts: int, default 1. Number of windows that are tried with each choice.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        seed: int, optional. Of the random values: those that the first batch of a pipeline with
+            this seed has. By default drawn from `generator`.
+        generator: torch.Generator, optional. That the seed is drawn from; by default the one
+            that `torch.manual_seed` sets.
+
+    Returns:
+        List of Sample or batch: `cropped`, `cropped_boxes`, `cropped_labels`.
+            cropped: The window of the image.
+            cropped_boxes: The boxes kept, as fractions of the window.
+            cropped_labels: Their labels.
+    """
+
+@overload
+def ssd_random_crop(
+    image: Samples,
+    boxes: Any,
+    labels: Any,
+    /,
+    *,
+    num_attempts: int | None = 1,
+    layout: str | None = None,
+    batched: bool | None = False,
+    seed: int | None = None,
+    generator: torch.Generator | None = None,
+) -> list[Batch]: ...
 @overload
 def stack(
     input: Sample,

@@ -45,10 +45,10 @@ struct BoxColumns {
   }
 };
 
-// Makes an output with the labels, input 1, of the boxes that are kept.
+// Makes an output with the labels of the boxes that are kept.
 inline void keep_labels(SampleContext& ctx, int output, std::span<const int32_t> kept,
-                        size_t num_boxes) {
-  const SampleView& labels = ctx.input(1);
+                        size_t num_boxes, int input = 1) {
+  const SampleView& labels = ctx.input(input);
   TORCHDALI_CHECK(labels.shape.ndim() >= 1 && labels.shape[0] == static_cast<int64_t>(num_boxes),
                   "input `labels` has shape ", labels.shape, ", expected one for each of the ",
                   num_boxes, " boxes");

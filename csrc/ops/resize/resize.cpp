@@ -97,26 +97,36 @@ class ResizeGpu final : public gpu::StepsOperator<ResizeSteps>, public Resamples
   bool save_attrs_;
 };
 
+// All but the name and the description.
+SchemaBuilder& describe_resize(SchemaBuilder& schema) {
+  return schema
+      .input("data", "Images, volumes or sequences; uint8, int16, uint16 or float32.",
+             {"HWC", "FHWC", "CHW", "FCHW", "CFHW", "DHWC", "FDHWC", "CDHW", "FCDHW", "CFDHW"})
+      .output("resized", "Layout of the input; element type `dtype`.")
+      .output("attrs",
+              "With `save_attrs`: the input's spatial extents, (D,) H, W, int32. Otherwise absent.")
+      .num_outputs([](const OpSpec& spec) { return spec.get<bool>("save_attrs") ? 2 : 1; })
+      .with(add_resize_args)
+      .with(add_resample_args)
+      .arg("save_attrs", false, "Return the spatial extents of the input as a second output.")
+      .deprecated_arg("image_type", ArgType::kImageType, "Without effect.")
+      .sequences()
+      .volumes()
+      .image_role(ImageRole::kResampler)
+      .cpu<Resize>()
+      .gpu<ResizeGpu>();
+}
+
 TORCHDALI_OPERATOR("resize")
     .doc(
         "Resizes images, volumes and sequences, or a region of interest of them, with a choice of "
         "filters. Filters also read pixels outside the region; outside the input, border pixels "
         "are repeated. An empty input stays empty.")
-    .input("data", "Images, volumes or sequences; uint8, int16, uint16 or float32.",
-           {"HWC", "FHWC", "CHW", "FCHW", "CFHW", "DHWC", "FDHWC", "CDHW", "FCDHW", "CFDHW"})
-    .output("resized", "Layout of the input; element type `dtype`.")
-    .output("attrs",
-            "With `save_attrs`: the input's spatial extents, (D,) H, W, int32. Otherwise absent.")
-    .num_outputs([](const OpSpec& spec) { return spec.get<bool>("save_attrs") ? 2 : 1; })
-    .with(add_resize_args)
-    .with(add_resample_args)
-    .arg("save_attrs", false, "Return the spatial extents of the input as a second output.")
-    .deprecated_arg("image_type", ArgType::kImageType, "Without effect.")
-    .sequences()
-    .volumes()
-    .image_role(ImageRole::kResampler)
-    .cpu<Resize>()
-    .gpu<ResizeGpu>();
+    .with(describe_resize);
+// DALI's is another implementation, by a library for GPUs, of the same arguments.
+TORCHDALI_OPERATOR("experimental.resize")
+    .doc("The same as fn.resize, under the name that DALI has on the GPU only.")
+    .with(describe_resize);
 
 }  // namespace
 }  // namespace torchdali

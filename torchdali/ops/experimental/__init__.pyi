@@ -3,6 +3,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, overload
 
+import torch
 from numpy.typing import NDArray
 
 from torchdali import types
@@ -12,6 +13,7 @@ from torchdali.ops.experimental import readers as readers
 
 __all__ = [
     "Remap",
+    "Resize",
     "WarpPerspective",
     "readers",
 ]
@@ -76,6 +78,136 @@ class Remap(_Operator):
         /,
         **kwargs: Any,
     ) -> list[DataNode]: ...
+
+class Resize(_Operator):
+    """The same as fn.resize, under the name that DALI has on the GPU only.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Images, volumes or sequences; uint8, int16, uint16 or float32. Layouts:
+            HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW.
+        size: float or list of float or DataNode, optional. Size of the result in pixels, one
+            value per spatial axis in the order of the layout, or one value for all. 0: follows
+            from the others and `mode`. Negative: mirrored. Fractions: see `subpixel_scale`.
+        resize_x: float or DataNode, default 0.0. Width of the result; excludes `size`. 0 and
+            below as in `size`.
+        resize_y: float or DataNode, default 0.0. Height of the result; excludes `size`. 0 and
+            below as in `size`.
+        resize_z: float or DataNode, default 0.0. Depth of the result; excludes `size`. Ignored
+            for images.
+        resize_shorter: float or DataNode, default 0.0. Length of the shortest spatial axis of
+            the result, keeping the aspect ratio. Equivalent to the same `size` along all axes
+            with `mode` "not_smaller".
+        resize_longer: float or DataNode, default 0.0. Length of the longest spatial axis of the
+            result, keeping the aspect ratio. Equivalent to the same `size` along all axes with
+            `mode` "not_larger".
+        mode: str, default "default". "default": `size` as given; absent axes are scaled by the
+            geometric mean of the other scales. "stretch": absent axes are not scaled.
+            "not_larger": the aspect ratio is kept and no axis exceeds `size`. "not_smaller":
+            the aspect ratio is kept and no axis falls below `size`. Excludes `resize_shorter`
+            and `resize_longer`.
+        max_size: float or list of float, optional. Upper limit of the extents of the result,
+            one for all or one per spatial axis; 0: no limit. If the aspect ratio is kept, the
+            whole result shrinks.
+        subpixel_scale: bool, default True. Fractional sizes are rounded. True: the region of
+            interest grows or shrinks accordingly, so that the scale is exact. False: the region
+            is kept and the scale changes.
+        size_rounding: str, default "round". How extents that follow from `resize_shorter` or
+            `resize_longer` are rounded: "round" (to the nearest), or "truncate": as torchvision
+            does, which also keeps the region, whatever `subpixel_scale` is, and applies
+            `max_size`, one number, to the rounded extents. torchdali only.
+        roi_start: float or list of float or DataNode, optional. First corner of the region of
+            interest, one value per spatial axis or one for all; requires `roi_end`. Pixel i
+            covers [i, i + 1). If the start exceeds the end, the result is mirrored.
+        roi_end: float or list of float or DataNode, optional. Opposite corner of the region of
+            interest.
+        roi_relative: bool, default False. Whether the corners are fractions of the input's
+            extents.
+        interp_type: types.DALIInterpType or DataNode, default
+            types.DALIInterpType.INTERP_LINEAR. Filter along every axis, unless `min_filter` or
+            `mag_filter` is given: nearest neighbor, linear (triangular is the same), cubic
+            (Catmull-Rom), Lanczos with 3 lobes or Gaussian.
+        min_filter: types.DALIInterpType or DataNode, default
+            types.DALIInterpType.INTERP_LINEAR. Filter along axes that shrink.
+        mag_filter: types.DALIInterpType or DataNode, default
+            types.DALIInterpType.INTERP_LINEAR. Filter along axes that grow or keep their size.
+        antialias: bool, default True. Widen the filter by the scale along axes that shrink, so
+            that every input pixel counts. Nearest neighbor is never widened.
+        filter_edges: str, default "extend". What filters read beyond the edges of the region.
+            "extend": the input's pixels, or its border pixel. "cut": nothing, as if the region
+            had been cut out before, and outside the input; this is what Pillow and torchvision
+            do. torchdali only.
+        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
+            default) or float. Integers are rounded and saturate.
+        minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
+        temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
+        save_attrs: bool, default False. Return the spatial extents of the input as a second
+            output.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+        image_type: deprecated, without effect.
+
+    Returns:
+        DataNode, or a list of them; the number depends on the arguments.
+            resized: Layout of the input; element type `dtype`.
+            attrs: With `save_attrs`: the input's spatial extents, (D,) H, W, int32. Otherwise
+                absent.
+    """
+
+    def __init__(
+        self,
+        *,
+        size: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        resize_x: float | DataNode | None = 0.0,
+        resize_y: float | DataNode | None = 0.0,
+        resize_z: float | DataNode | None = 0.0,
+        resize_shorter: float | DataNode | None = 0.0,
+        resize_longer: float | DataNode | None = 0.0,
+        mode: str | os.PathLike[str] | None = "default",
+        max_size: float | Sequence[float] | NDArray[Any] | None = ...,
+        subpixel_scale: bool | None = True,
+        size_rounding: str | os.PathLike[str] | None = "round",
+        roi_start: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        roi_end: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        roi_relative: bool | None = False,
+        interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        antialias: bool | None = True,
+        filter_edges: str | os.PathLike[str] | None = "extend",
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+        minibatch_size: int | None = 32,
+        temp_buffer_hint: int | None = 0,
+        save_attrs: bool | None = False,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+        image_type: Any = None,  # deprecated
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> Any: ...
 
 class WarpPerspective(_Operator):
     """Warps images by a perspective map: with (x', y', w') = matrix (x, y, 1), result(x, y) =
