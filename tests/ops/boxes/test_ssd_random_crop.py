@@ -46,7 +46,7 @@ def test_windows_boxes_and_labels_belong_together():
         start, extent = torch.tensor([left, top]), torch.tensor([WIDTH, HEIGHT])
         assert len(kept) == len(names) > 0
         for box, name in zip(kept, names, strict=True):
-            original = BOXES[(LABELS == name).nonzero()[0, 0]].reshape(2, 2) * extent
+            original = BOXES[(name == LABELS).nonzero()[0, 0]].reshape(2, 2) * extent
             expected = ((original - start) / size).clamp(0, 1)
             torch.testing.assert_close(box.reshape(2, 2), expected, rtol=0, atol=0.1)
     assert 0.05 < whole / 300 < 0.6
