@@ -83,7 +83,9 @@ TORCHDALI_OPERATOR("experimental.readers.fits")
         "with an image that is compressed by RICE_1, GZIP_1, GZIP_2, PLIO_1, HCOMPRESS_1 or "
         "NOCOMPRESS count as images; what ZBLANK marks is NaN.\n\n"
         "The files come from `file_root`, a folder; from `file_list`, a text file of paths; or "
-        "from `files`, paths given here.")
+        "from `files`, paths given here. With device=\"gpu\" they are read on the host and copied, "
+        "not "
+        "by GPUDirect Storage.")
     .output("data", "An image, in C order (NAXIS1 is the last axis), without a layout.")
     .num_outputs([](const OpSpec& spec) {
       return static_cast<int>(spec.get<std::vector<int64_t>>("hdu_indices").size());
@@ -94,6 +96,7 @@ TORCHDALI_OPERATOR("experimental.readers.fits")
                   "Element types of the outputs, one for each; other types are an error. By "
                   "default those of the files.")
     .with([](SchemaBuilder& schema) { array_reader_args(schema, "*.fits"); })
+    .parts("", "copy.to_gpu")
     .cpu<FitsReader>();
 
 }  // namespace
