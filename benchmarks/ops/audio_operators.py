@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from benchmarks.ops.case import Case
 RATE, SECONDS = 16000, 10.0
 NFFT, WINDOW, STEP, FILTERS = 512, 320, 160, 80
 FRAMES = round(RATE * SECONDS) // STEP + 1
+RANDOM = np.random.default_rng(7)
 
 
 def _signal(random: np.random.Generator) -> np.ndarray:
@@ -42,7 +44,55 @@ AUDIO_INPUTS: Mapping[str, tuple[Callable[[np.random.Generator], np.ndarray], st
     "mel": (_positive(FILTERS), "ft"),
     "frames": (lambda random: random.standard_normal((FRAMES, NFFT), np.float32), ""),
 }
+
+
+def _masked(torchaudio: Any, x: Any) -> Any:
+    functional = torchaudio.functional
+    for axis, width in ((1, 27), (1, 27), (2, 100), (2, 100)):
+        x = functional.mask_along_axis(x[None], width, 0.0, axis)[0]
+    return x
+
+
+def _torchaudio_noisy(torchaudio: Any, x: Any, noise: Any) -> Any:
+    return torchaudio.functional.add_noise(x, noise, x.new_tensor(10.0))
+
+
+def _noisy(x: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    ratio = np.dot(x, x) / np.dot(noise, noise)
+    return x + noise * np.sqrt(ratio / np.float32(10))
+
+
 AUDIO_CASES: dict[str, Case] = {
+    "spec_augment": Case(lambda d, x: d.fn.spec_augment(x), ("mel",), torchaudio=_masked),
+    "gain": Case(
+        lambda d, x: d.fn.gain(x, db=6.0),
+        ("signal",),
+        numpy=lambda x: x * np.float32(10 ** (6 / 20)),
+        torchaudio=lambda torchaudio, x: torchaudio.functional.gain(x, 6.0),
+    ),
+    "gain, peak": Case(
+        lambda d, x: d.fn.gain(x, normalize="peak"),
+        ("signal",),
+        numpy=lambda x: x / np.abs(x).max(),
+        librosa=lambda librosa, x: librosa.util.normalize(x),
+    ),
+    "dither": Case(
+        lambda d, x: d.fn.dither(x),
+        ("signal",),
+        numpy=lambda x: x + np.float32(1e-5) * RANDOM.standard_normal(x.shape, np.float32),
+    ),
+    "add_noise": Case(
+        lambda d, x, noise: d.fn.add_noise(x, noise, snr=10.0),
+        ("signal", "signal"),
+        numpy=_noisy,
+        torchaudio=_torchaudio_noisy,
+    ),
+    # librosa has a phase vocoder, another method.
+    "time_stretch": Case(
+        lambda d, x: d.fn.time_stretch(x, rate=1.1),
+        ("signal",),
+        librosa=lambda librosa, x: librosa.effects.time_stretch(x, rate=1.1),
+    ),
     "audio_resample": Case(
         lambda d, x: d.fn.audio_resample(x, in_rate=16000.0, out_rate=22050.0), ("signal",)
     ),

@@ -15,10 +15,13 @@ class Case:
     Args:
         define: (module with DALI's API, inputs) -> output or outputs.
         inputs: names of operators.INPUTS.
-        opencv, numpy: the equivalent on the arrays of one sample; None if there is none.
+        opencv, numpy, librosa: the equivalent on the arrays of one sample; None if there is none.
+        torchaudio: the same on tensors.
     """
 
     define: Callable[..., Any]
     inputs: tuple[str, ...] = ("image",)
     opencv: Callable[..., Any] | None = None
     numpy: Callable[..., Any] | None = None
+    torchaudio: Callable[..., Any] | None = None
+    librosa: Callable[..., Any] | None = None

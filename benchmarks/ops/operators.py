@@ -2,12 +2,13 @@
 """One operator on a batch in memory, on one thread.
 
 Axes: ``operator``, a name of CASES; ``threads``. The batch holds 64 images of 640 x 480 x 3 bytes
-unless the case names other inputs, clips of 10 s for operators of audio. OpenCV and NumPy process
-one image after the other and allocate their results.
+unless the case names other inputs, clips of 10 s for operators of audio. The other peers process
+one sample after the other and allocate their results.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ from benchmarks.ops.audio_operators import AUDIO_CASES, AUDIO_INPUTS
 from benchmarks.ops.case import Case
 from benchmarks.peers import api
 
-PEERS = ["torchdali", "dali", "opencv", "numpy"]
+PEERS = ["torchdali", "dali", "opencv", "numpy", "torchaudio", "librosa"]
 SAMPLES = 64
 HEIGHT, WIDTH = 480, 640
 # 10 degrees about the center, scaled by 0.9, as [x_in, y_in] = matrix @ [x_out, y_out, 1].
@@ -354,11 +355,17 @@ def make(peer: str, axes: dict[str, Any]) -> Callable[[], int]:
     case = CASES[axes["operator"]]
     random = np.random.default_rng(1)
     batches = [[INPUTS[name][0](random) for _ in range(SAMPLES)] for name in case.inputs]
-    if peer in ("opencv", "numpy"):
+    if peer not in ("torchdali", "dali"):
         function = getattr(case, peer)
         if function is None:
             raise ValueError("nothing does the same")
         first = [_cv()] if peer == "opencv" else []
+        if peer in ("torchaudio", "librosa"):
+            first = [importlib.import_module(peer)]
+        if peer == "torchaudio":
+            torch = importlib.import_module("torch")
+            torch.set_num_threads(axes["threads"])
+            batches = [[torch.from_numpy(array) for array in batch] for batch in batches]
         return lambda: len([function(*first, *sample) for sample in zip(*batches, strict=True)])
 
     dali = api(peer)

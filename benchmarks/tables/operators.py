@@ -294,8 +294,8 @@ def operators_table(document: dict[str, Any]) -> str:
     titles = [title(next(r for r in results if r["peer"] == p)) for p in ("torchdali", *peers)]
     note = (
         "One thread, batches of 64 samples in memory, images of 640 x 480 x 3 bytes, audio of 10 s "
-        "at 16 kHz. In brackets: the peer's time divided by torchdali's. OpenCV and NumPy run the "
-        "closest equivalent; its results are not always bit-identical."
+        "at 16 kHz. In brackets: the peer's time divided by torchdali's. The other libraries run "
+        "the closest equivalent; its results are not always bit-identical."
     )
     return f"{markdown(['µs of CPU time per sample', *titles], rows)}\n\n{note}"
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .fits_integers import hcompress, plio
+
 BITPIX = {"u1": 8, "i2": 16, "i4": 32, "i8": 64, "f4": -32, "f8": -64}
 BLOCK = 2880
 NAN, ZERO = -2147483648, -2147483646  # of quantized images: ZBLANK, and 0 of SUBTRACTIVE_DITHER_2
@@ -68,8 +70,12 @@ def rice(values: Sequence[int], width: int, block: int = 32) -> bytes:
     return int(text, 2).to_bytes(len(text) // 8, "big")
 
 
-def encode(method: str, elements: np.ndarray, **rice_args: int) -> bytes:
-    """Compresses a tile."""
+def encode(method: str, elements: np.ndarray, scale: int = 0, **rice_args: int) -> bytes:
+    """Compresses a tile. ``scale``: of HCOMPRESS_1."""
+    if method == "HCOMPRESS_1":
+        return hcompress(elements, scale)
+    if method == "PLIO_1":
+        return plio(elements.ravel().tolist())
     if method == "RICE_1":
         return rice(elements.ravel().tolist(), **{"width": elements.itemsize, **rice_args})
     data = big_endian(elements)
@@ -100,6 +106,8 @@ def compressed_unit(
     wide: bool = False,
     gap: int = 0,
     rice_args: Mapping[str, int] | None = None,
+    scale: int = 0,
+    smooth: int = 0,
     **cards: Any,
 ) -> bytes:
     """Returns an HDU with a compressed image.
@@ -116,6 +124,8 @@ def compressed_unit(
         wide: with places of 64 bits.
         gap: bytes between the table and the heap.
         rice_args: ``width`` and ``block`` of RICE_1.
+        scale: of HCOMPRESS_1.
+        smooth: of HCOMPRESS_1.
         cards: further cards, or other values; None leaves one out.
     """
     tile = tile or (1,) * (elements.ndim - 1) + elements.shape[-1:]
@@ -126,18 +136,20 @@ def compressed_unit(
     kept = [form for form in names if not form or form in forms.values()]
     columns = [names[form] for form in kept]
     letter = {"u1": "B", "i2": "I", "i4": "J", "i8": "K", "f4": "E", "f8": "D"}
-    kinds = [letter[original.dtype.str[1:]] if form == "plain" else "B" for form in kept]
+    word = "I" if method == "PLIO_1" else "B"
+    kinds = [letter[original.dtype.str[1:]] if form == "plain" else word for form in kept]
+    sizes = {"": 2 if method == "PLIO_1" else 1, "gzip": 1, "plain": original.itemsize}
+    kinds = ["B" if form == "gzip" else kind for form, kind in zip(kept, kinds, strict=True)]
     rows, heap = b"", b""
     for i, where in enumerate(places):
         form = forms.get(i, "")
-        data = encode(method, elements[where], **rice_args)
+        data = encode(method, elements[where], scale, **rice_args)
         if form:
             data = big_endian(original[where])
             data = gzip.compress(data) if form == "gzip" else data
         data = change(i, data)
         for column in kept:
-            size = original.itemsize if form == "plain" else 1
-            values = place(i, len(data) // size, len(heap)) if column == form else (0, 0)
+            values = place(i, len(data) // sizes[form], len(heap)) if column == form else (0, 0)
             rows += struct.pack(">qq" if wide else ">ii", *values)
         if scales is not None:
             rows += struct.pack(">dd", *scales[i])
@@ -160,6 +172,8 @@ def compressed_unit(
     if method == "RICE_1":
         first |= {"ZNAME1": "BLOCKSIZE", "ZVAL1": rice_args.get("block", 32), "ZNAME2": "BYTEPIX",
                   "ZVAL2": rice_args.get("width", elements.itemsize)}  # fmt: skip
+    if method == "HCOMPRESS_1":
+        first |= {"ZNAME1": "SCALE", "ZVAL1": scale, "ZNAME2": "SMOOTH", "ZVAL2": smooth}
     return header({**first, **cards}) + pad(rows + bytes(gap) + heap)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from tools.docs.gpu_record import NO_KERNEL, NOT_RUN, Record
 from tools.docs.reference import MARK, cell
+from torchdali._common.alternatives import REASONS, alternative
 from torchdali._engine.schema import ALIASES, OperatorSchema, every_operator, registry
 
 __all__ = ["missing", "page"]
@@ -61,7 +62,7 @@ def page(facts: Mapping[str, Mapping[str, Any]], record: Record | None, kernels:
     counts = {device: collections.Counter[str]() for device in ("cpu", "gpu")}
     for name, theirs in sorted(facts.items()):
         schema = _found(name)
-        states = [_state(schema, theirs, device) for device in counts]
+        states = [_state(name, schema, theirs, device) for device in counts]
         for count, state in zip(counts.values(), states, strict=True):
             count[state.partition(":")[0]] += 1
         title = f"`fn.{name}`" if not name.startswith("plugin.") else f"`{name}`"
@@ -146,11 +147,20 @@ def _about(record: Record | None, kernels: str) -> Iterator[str]:
     )
 
 
-def _state(schema: OperatorSchema | None, facts: Mapping[str, Any], device: str) -> str:
+def _reason(name: str) -> str:
+    """Returns why an operator will stay absent, or "" if it is only not implemented yet."""
+    reason = alternative(f"fn.{name}", "").reason
+    if reason == "operator":
+        return ""
+    text = REASONS[reason][1].removesuffix(".")
+    return f": {text[0].lower()}{text[1:]}"
+
+
+def _state(name: str, schema: OperatorSchema | None, facts: Mapping[str, Any], device: str) -> str:
     theirs = {"cpu"} & set(facts["devices"]) if device == "cpu" else set(facts["devices"]) - {"cpu"}
     there = schema is not None and any((d == "cpu") == (device == "cpu") for d in schema.devices)
     if not there:
-        return _ABSENT if theirs else ""
+        return f"{_ABSENT}{_reason(name) if schema is None else ''}" if theirs else ""
     assert schema is not None
     lacking = "; ".join(missing(schema, facts))
     return f"partial: without {lacking}" if lacking else _COMPLETE

@@ -163,6 +163,7 @@ class OperatorSchema:
     variable_outputs: bool = False
     outputs_by: str = ""  # an argument of type features: outputs are a dictionary with its names
     devices: tuple[str, ...] = ("cpu",)
+    gpu_by_copy: bool = False  # "gpu": runs on the CPU on copies of its inputs
     has_kernel: bool = False  # runs on the GPU; "gpu" without it: runs on the CPU and is copied
     random: bool = False
     side_effects: bool = False
@@ -284,6 +285,7 @@ def _schema(raw: dict[str, Any]) -> OperatorSchema:
         variable_outputs=raw["variable_outputs"],
         outputs_by=raw["outputs_by"],
         devices=tuple(raw["devices"]),
+        gpu_by_copy=raw["gpu_by_copy"],
         has_kernel=raw["has_kernel"],
         random=raw["random"],
         side_effects=raw["side_effects"],

@@ -222,7 +222,8 @@ class _Call:
         """Records the operator for some inputs; returns its outputs as create() does."""
         schema, location = self.schema, self.location
         runs_on, copied = _placement(schema, self.device, inputs, location)
-        inputs = _on_device(schema, runs_on, inputs, location)
+        by_copy = copied and schema.gpu_by_copy
+        inputs = _on_device(schema, runs_on, inputs, location, copied=by_copy)
         owner = self._check_nodes(inputs)
         check_layout(schema, inputs, location)
         numbers = free_names if self.scope is None else self.scope.names
@@ -336,8 +337,8 @@ def _placement(
     """Returns where an operator runs, "cpu" or "gpu", and whether its outputs are copied then."""
     if device == "mixed":
         return "cpu", True
-    if device == "gpu" and not schema.has_kernel:  # one that needs no input
-        if any(node.device == "gpu" for node in inputs):
+    if device == "gpu" and not schema.has_kernel:  # one that needs no input, or copies of them
+        if not schema.gpu_by_copy and any(node.device == "gpu" for node in inputs):
             raise _make(
                 UnsupportedError,
                 'takes no input on the GPU in this version; with device="gpu" it takes none',
@@ -354,13 +355,20 @@ def _on_device(
     device: str,
     inputs: Sequence[DataNode],
     location: SourceLocation | None,
+    *,
+    copied: bool,
 ) -> tuple[DataNode, ...]:
-    """Returns the inputs on the device that an operator reads them on, copied if necessary."""
+    """Returns the inputs on the device that an operator reads them on, copied if necessary.
+
+    ``copied``: for one that runs on the CPU and was declared for the GPU.
+    """
     result = []
     for i, node in enumerate(inputs):
         spec = schema.inputs[min(i, len(schema.inputs) - 1)]
         is_read = schema.name != "copy.to_cpu" and not spec.data_unread
-        if device == "cpu" and node.device == "gpu" and is_read:
+        if device == "cpu" and node.device == "gpu" and copied:
+            node = transfer(node, "cpu", location)
+        elif device == "cpu" and node.device == "gpu" and is_read:
             raise _make(
                 ArgumentError,
                 f"runs on the CPU, and its input `{spec.name}` is on the GPU",

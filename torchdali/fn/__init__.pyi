@@ -1797,7 +1797,8 @@ def dump_image(
 ) -> DataNode:
     """Writes each image to a file in the working folder and passes the data on. Files are named
     "{index in the batch}-{suffix}-0.ppm", contain plain text (PPM, or PGM for one channel), and
-    are overwritten by the next batch.
+    are overwritten by the next batch. With device="gpu" the data is copied to the host and
+    back.
 
     Args:
         data: DataNode. Images [height, width, channels] of uint8, with one or three channels.

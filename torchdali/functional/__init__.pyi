@@ -1563,10 +1563,12 @@ def dump_image(
     input_layout: str | None = "HWC",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Writes each image to a file in the working folder and passes the data on. Files are named
     "{index in the batch}-{suffix}-0.ppm", contain plain text (PPM, or PGM for one channel), and
-    are overwritten by the next batch.
+    are overwritten by the next batch. With device="gpu" the data is copied to the host and
+    back.
 
     Args:
         data: Sample or batch. Images [height, width, channels] of uint8, with one or three
@@ -1578,6 +1580,8 @@ def dump_image(
             have it too.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: The input, unchanged.
@@ -1592,6 +1596,7 @@ def dump_image(
     input_layout: str | None = "HWC",
     layout: str | None = None,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def element_extract(

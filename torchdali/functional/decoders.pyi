@@ -713,9 +713,13 @@ def inflate(
     sequence_axis_name: str | None = "F",
     check_output_size: bool | None = False,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> torch.Tensor:
     """Decompresses LZ4 blocks (not frames): a sample is one block or, with `chunk_offsets` or
     `chunk_sizes`, several that decompress to the same shape and are stacked.
+
+    On the GPU a thread decompresses a block, so samples should have many blocks. Damaged blocks
+    are no error there: what follows the damage is 0.
 
     Args:
         data: Sample or batch. Compressed bytes, uint8, 1-D.
@@ -734,9 +738,11 @@ def inflate(
         sequence_axis_name: layout str, default "F". Letter of the axis of blocks, which
             precedes `layout` if there are chunks.
         check_output_size: bool, default False. A block with less data than `shape` is an error.
-            Otherwise the rest is 0. More data is always an error.
+            Otherwise the rest is 0. More data is always an error. Not supported on the GPU.
         batched: bool, default False. The first axis of a tensor or array is the samples; the
             result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
 
     Returns:
         Sample or batch: `shape`, or with chunks [number of chunks, *`shape`], of `dtype`.
@@ -756,6 +762,7 @@ def inflate(
     sequence_axis_name: str | None = "F",
     check_output_size: bool | None = False,
     batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def numpy(

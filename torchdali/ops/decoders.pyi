@@ -628,6 +628,9 @@ class Inflate(_Operator):
     """Decompresses LZ4 blocks (not frames): a sample is one block or, with `chunk_offsets` or
     `chunk_sizes`, several that decompress to the same shape and are stacked.
 
+    On the GPU a thread decompresses a block, so samples should have many blocks. Damaged blocks
+    are no error there: what follows the damage is 0.
+
     Args:
         data: DataNode. Compressed bytes, uint8, 1-D.
         shape: int or list of int or DataNode, required. Shape of a decompressed block.
@@ -644,7 +647,7 @@ class Inflate(_Operator):
         sequence_axis_name: layout str, default "F". Letter of the axis of blocks, which
             precedes `layout` if there are chunks.
         check_output_size: bool, default False. A block with less data than `shape` is an error.
-            Otherwise the rest is 0. More data is always an error.
+            Otherwise the rest is 0. More data is always an error. Not supported on the GPU.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,

@@ -13,6 +13,8 @@
 #include "core/error.h"
 #include "io/arrays/byte_order.h"
 #include "io/arrays/gzip.h"
+#include "io/arrays/hcompress.h"
+#include "io/arrays/plio.h"
 #include "io/arrays/rice.h"
 
 namespace torchdali::io {
@@ -117,7 +119,8 @@ class TileDecoder {
   }
 
   // Reads the table and compares the sizes of the tiles with those that their pixels need. So the
-  // image is at most some thousand times as large as the file.
+  // image is at most some thousand times as large as the file; with HCOMPRESS_1, at most so many
+  // tiles of 2^24 pixels as the file has room for.
   void find_tiles() {
     table_.resize(static_cast<size_t>(count_ * t_.row_bytes));  // is inside the file
     if (count_ > 0) read_(table_.data(), std::ssize(table_), t_.table_offset);
@@ -169,6 +172,8 @@ class TileDecoder {
     switch (t_.method) {
       case FitsTiles::Method::kRice:
         return most_rice_integers(tile.bytes, t_.rice_block, t_.rice_width);
+      case FitsTiles::Method::kPlio: return most_plio_integers(tile.bytes);
+      case FitsTiles::Method::kHcompress: return most_hcompress_integers(tile.bytes);
       case FitsTiles::Method::kNone: return tile.bytes / width();
       default: return gzipped / width();
     }
@@ -214,11 +219,11 @@ class TileDecoder {
       swap_bytes(elements_.data(), itemsize(t_.stored), extent_.volume());
       return;
     }
-    if (t_.method == FitsTiles::Method::kRice) {
+    if (has_integers()) {
       TORCHDALI_CHECK_KIND(kData, t_.quantized || !is_floating(t_.stored),
                            "it has integers, and there is no ZSCALE to make them floating point");
       integers_.resize(pixels);
-      decompress_rice(bytes, t_.rice_block, t_.rice_width, integers_);
+      decompress_integers(bytes);
       if (!t_.quantized) return store_integers();
     } else {
       std::vector<uint8_t>& to = t_.quantized ? raw_ : elements_;
@@ -233,6 +238,25 @@ class TileDecoder {
     }
     if (t_.stored == DType::kFloat) unquantize<float>(number);
     else unquantize<double>(number);
+  }
+  // Whether the method compresses integers, and not bytes.
+  bool has_integers() const {
+    using Method = FitsTiles::Method;
+    return t_.method == Method::kRice || t_.method == Method::kPlio ||
+           t_.method == Method::kHcompress;
+  }
+  void decompress_integers(std::span<const uint8_t> bytes) {
+    switch (t_.method) {
+      case FitsTiles::Method::kPlio: return decompress_plio(bytes, integers_);
+      case FitsTiles::Method::kHcompress:
+        return decompress_hcompress(bytes, t_.hcompress_smooth, integer_range(), integers_);
+      default: return decompress_rice(bytes, t_.rice_block, t_.rice_width, integers_);
+    }
+  }
+  HcompressRange integer_range() const {
+    if (t_.stored == DType::kUInt8) return {0, 255};
+    if (t_.stored == DType::kInt16) return {-32768, 32767};
+    return {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
   }
   static void copy_plain(std::span<const uint8_t> bytes, std::vector<uint8_t>& to) {
     TORCHDALI_CHECK_KIND(kData, bytes.size() == to.size(), "it has ", bytes.size(),

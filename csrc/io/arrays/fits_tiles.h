@@ -24,7 +24,7 @@ struct FitsColumn {
 };
 
 struct FitsTiles {
-  enum class Method { kRice, kGzip1, kGzip2, kNone };
+  enum class Method { kRice, kGzip1, kGzip2, kPlio, kHcompress, kNone };
   enum class Dither { kNone, kPlain, kWithZeros };
 
   int64_t unit = 0;             // number of the HDU
@@ -32,6 +32,7 @@ struct FitsTiles {
   Shape shape, tile;            // in the order of C; tiles at the ends may be smaller
   Method method = Method::kNone;
   int64_t rice_block = 32, rice_width = 4;
+  bool hcompress_smooth = false;
 
   int64_t rows = 0, row_bytes = 0, table_offset = 0;
   int64_t heap_offset = 0, heap_bytes = 0;

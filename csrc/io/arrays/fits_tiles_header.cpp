@@ -25,6 +25,8 @@ FitsTiles::Method method_of(const FitsHeader& header) {
   if (name == "RICE_1" || name == "RICE_ONE") return FitsTiles::Method::kRice;  // CFITSIO's alias
   if (name == "GZIP_1") return FitsTiles::Method::kGzip1;
   if (name == "GZIP_2") return FitsTiles::Method::kGzip2;
+  if (name == "PLIO_1") return FitsTiles::Method::kPlio;
+  if (name == "HCOMPRESS_1") return FitsTiles::Method::kHcompress;
   if (name == "NOCOMPRESS") return FitsTiles::Method::kNone;
   raise(ErrorKind::kUnsupported, "HDU ", header.number(), " is an image compressed by ",
         shown_in_message(name), ", which is not supported",
@@ -132,14 +134,18 @@ class TableColumns {
 };
 
 // The parameters of the method: pairs of a name and a value.
-void set_rice(const FitsHeader& header, FitsTiles& tiles) {
+void set_parameters(const FitsHeader& header, FitsTiles& tiles) {
+  const bool rice = tiles.method == FitsTiles::Method::kRice;
+  const bool hcompress = tiles.method == FitsTiles::Method::kHcompress;
   for (int64_t i = 1; header.has(numbered("ZNAME", i)); ++i) {
     const std::string name = header.text(numbered("ZNAME", i)), value = numbered("ZVAL", i);
-    if (name == "BLOCKSIZE") tiles.rice_block = header.integer(value, 1, kMaxRiceBlock);
-    if (name == "BYTEPIX") tiles.rice_width = header.integer(value, 1, 8);
+    if (rice && name == "BLOCKSIZE") tiles.rice_block = header.integer(value, 1, kMaxRiceBlock);
+    if (rice && name == "BYTEPIX") tiles.rice_width = header.integer(value, 1, 8);
+    if (hcompress && name == "SMOOTH")
+      tiles.hcompress_smooth = header.integer(value, 0, kMost) != 0;
   }
   const int64_t width = tiles.rice_width;
-  TORCHDALI_CHECK_KIND(kUnsupported, width == 1 || width == 2 || width == 4, "HDU ",
+  TORCHDALI_CHECK_KIND(kUnsupported, !rice || width == 1 || width == 2 || width == 4, "HDU ",
                        header.number(), " is compressed by RICE_1 with BYTEPIX ", width,
                        ", only 1, 2 and 4 are supported",
                        to_fix("decompress the files with funpack"));
@@ -166,7 +172,7 @@ FitsTiles parse_fits_tiles(const FitsHeader& header, int64_t bytes) {
   tiles.method = method_of(header);
   tiles.stored = header.bitpix("ZBITPIX");
   set_extents(header, tiles);
-  if (tiles.method == FitsTiles::Method::kRice) set_rice(header, tiles);
+  set_parameters(header, tiles);
 
   tiles.row_bytes = header.integer("NAXIS1", 0, kMost);
   tiles.rows = header.integer("NAXIS2", 0, kMost);

@@ -17,11 +17,12 @@ class Fits(_Operator):
     """Reads images from FITS files: the image HDUs `hdu_indices` of each file, one output for
     each. Values are scaled by BSCALE and BZERO; their type is the smallest that holds the
     scaled values of all elements, by the rules of CFITSIO. BLANK has no effect. Tables with an
-    image that is compressed by RICE_1, GZIP_1, GZIP_2 or NOCOMPRESS count as images; what
-    ZBLANK marks is NaN.
+    image that is compressed by RICE_1, GZIP_1, GZIP_2, PLIO_1, HCOMPRESS_1 or NOCOMPRESS count
+    as images; what ZBLANK marks is NaN.
 
     The files come from `file_root`, a folder; from `file_list`, a text file of paths; or from
-    `files`, paths given here.
+    `files`, paths given here. With device="gpu" they are read on the host and copied, not by
+    GPUDirect Storage.
 
     Args:
         hdu_indices: int or list of int, default [2]. Which HDUs to read; 1 is the primary one.

@@ -80,10 +80,12 @@ TORCHDALI_OPERATOR("experimental.readers.fits")
         "Reads images from FITS files: the image HDUs `hdu_indices` of each file, one output for "
         "each. Values are scaled by BSCALE and BZERO; their type is the smallest that holds the "
         "scaled values of all elements, by the rules of CFITSIO. BLANK has no effect. Tables "
-        "with an image that is compressed by RICE_1, GZIP_1, GZIP_2 or NOCOMPRESS count as images; "
-        "what ZBLANK marks is NaN.\n\n"
+        "with an image that is compressed by RICE_1, GZIP_1, GZIP_2, PLIO_1, HCOMPRESS_1 or "
+        "NOCOMPRESS count as images; what ZBLANK marks is NaN.\n\n"
         "The files come from `file_root`, a folder; from `file_list`, a text file of paths; or "
-        "from `files`, paths given here.")
+        "from `files`, paths given here. With device=\"gpu\" they are read on the host and copied, "
+        "not "
+        "by GPUDirect Storage.")
     .output("data", "An image, in C order (NAXIS1 is the last axis), without a layout.")
     .num_outputs([](const OpSpec& spec) {
       return static_cast<int>(spec.get<std::vector<int64_t>>("hdu_indices").size());
@@ -93,8 +95,8 @@ TORCHDALI_OPERATOR("experimental.readers.fits")
     .optional_arg("dtypes", ArgType::kDTypeVec,
                   "Element types of the outputs, one for each; other types are an error. By "
                   "default those of the files.")
-    .lacks("images compressed by HCOMPRESS_1 and PLIO_1")
     .with([](SchemaBuilder& schema) { array_reader_args(schema, "*.fits"); })
+    .parts("", "copy.to_gpu")
     .cpu<FitsReader>();
 
 }  // namespace

@@ -197,7 +197,9 @@ TORCHDALI_OPERATOR("readers.numpy")
         "from `files`, paths given here. A region is given by `roi_start` with `roi_end` or "
         "`roi_shape` or their `rel_` forms, along `roi_axes`. Only its bytes are read, and those "
         "between parts of it that are close to each other. Fractional coordinates are rounded to "
-        "the nearest integer, halves away from zero.")
+        "the nearest integer, halves away from zero.\n\n"
+        "With device=\"gpu\" arrays are read on the host, into pinned memory, and copied, not by "
+        "GPUDirect Storage.")
     .output("data", "The array or its region, in C order, without a layout.")
     .optional_arg("roi_start", ArgType::kIntVec, "First element of the region, one value per axis.",
                   kRegionArity)
@@ -227,8 +229,12 @@ TORCHDALI_OPERATOR("readers.numpy")
     .arg("use_o_direct", false,
          "Read past the system's page cache (O_DIRECT), for data sets that are larger than the "
          "memory. An error where the file system does not support it.")
-    .arg("register_buffers", true, "For DALI's GPU reader. No effect.")
+    .arg("register_buffers", true,
+         "Of DALI's GPU reader: registers buffers for GPUDirect Storage. This reader copies from "
+         "pinned "
+         "memory, which needs no registration: both values do the same.")
     .with([](SchemaBuilder& schema) { array_reader_args(schema, "*.npy"); })
+    .parts("", "copy.to_gpu")
     .cpu<NumpyReader>();
 
 }  // namespace
