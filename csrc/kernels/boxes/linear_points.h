@@ -15,4 +15,9 @@ struct LinearMap {
 // `out`: rows * count, `in`: columns * count; they do not overlap.
 void transform_points(float* out, const float* in, int64_t count, const LinearMap& map);
 
+// out[i] = add[c] + factor[c] * in[i] for `count` numbers of points with `components` of 1 to 3
+// components: c = i % components.
+void scale_points(float* out, const float* in, int64_t count, int components, const float* factor,
+                  const float* add);
+
 }  // namespace torchdali::kernels

@@ -48,11 +48,30 @@ void transform_points(float* out, const float* in, int64_t count, const LinearMa
   any_points(out, in, count, map);
 }
 
+void scale_points(float* __restrict out, const float* __restrict in, int64_t count, int components,
+                  const float* factor, const float* add) {
+  // Whole registers and whole points.
+  constexpr int kStep = 48;
+  float f[kStep], a[kStep];
+  for (int k = 0; k < kStep; ++k) {
+    f[k] = factor[k % components];
+    a[k] = add[k % components];
+  }
+  int64_t i = 0;
+  for (; i + kStep <= count; i += kStep)
+    for (int k = 0; k < kStep; ++k) out[i + k] = a[k] + f[k] * in[i + k];
+  for (int k = 0; i < count; ++i, ++k) out[i] = a[k] + f[k] * in[i];
+}
+
 }  // namespace TORCHDALI_ISA_NAMESPACE
 
 #if TORCHDALI_ISA_LAST
 void transform_points(float* out, const float* in, int64_t count, const LinearMap& map) {
   TORCHDALI_ISA_PICK(transform_points)(out, in, count, map);
+}
+void scale_points(float* out, const float* in, int64_t count, int components, const float* factor,
+                  const float* add) {
+  TORCHDALI_ISA_PICK(scale_points)(out, in, count, components, factor, add);
 }
 #endif
 

@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // What JPEG compression does to samples, without entropy coding, which is lossless: RGB to YCbCr
 // with chroma at half the resolution, forward DCT and quantization, with the default rounding of
-// libjpeg-turbo. For the GPU; the inverse is that of the decoder. Source: ITU-T T.81, JFIF 1.02,
-// and the DCT of C. Loeffler, A. Ligtenberg, G. Moschytz (ICASSP 1989).
+// libjpeg-turbo; the inverse is that of the decoder. Source: ITU-T T.81, JFIF 1.02, and the DCT of
+// C. Loeffler, A. Ligtenberg, G. Moschytz (ICASSP 1989).
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/jpeg/jpeg_idct_scalar.h"
+
 namespace torchdali::kernels::jpeg_distortion {
+
+// The largest side that libjpeg supports.
+constexpr int64_t kMaxJpegSide = 65500;
+
+// Compresses RGB pixels, [height, width, 3], with extents from 1 to kMaxJpegSide, at a quality of 1
+// to 100 (the scale of the IJG), and decompresses them. `out` must differ from `in`.
+void distort(uint8_t* out, const uint8_t* in, int64_t height, int64_t width, int quality);
 
 // The example tables of T.81, K.1 and K.2, by rows: of luminance, and of both chrominances.
 inline constexpr uint8_t kQuant[2][64] = {
@@ -26,12 +35,31 @@ constexpr uint8_t scaled_quant(uint8_t entry, int quality) {
   return static_cast<uint8_t>(std::clamp((entry * percent + 50) / 100, 1, 255));
 }
 
+// A table at a quality, and what divides by 8 times its entries: the high half of the product with
+// `reciprocal`, then of that with `scale`. The quotient is exact for 15 bits, because the
+// reciprocal, rounded up, has 16 significant bits.
+struct Quantization {
+  Quantization(const uint8_t table[64], int quality);
+  alignas(16) uint16_t quant[64], half[64], reciprocal[64], scale[64];
+};
+
+// DCT, quantization and back, in place: `groups` groups of four blocks side by side, 8 rows of 32
+// samples, rows `stride` apart.
+void requantize(uint8_t* samples, int64_t groups, int64_t stride, const Quantization& q);
+
+// The samples of rows are padded to a multiple of this; those of chroma to half of it.
+inline constexpr int64_t kColumns = 64;
+// Two rows of `n` pixels to two rows of Y and one of each chroma, padded with the last pixel.
+void components(const uint8_t* const rgb[2], int64_t n, uint8_t* const y[2], uint8_t* cb,
+                uint8_t* cr);
+
 // Component 0 (Y), 1 (Cb) or 2 (Cr) of a pixel. Factors in 65536ths; chroma is 128 for gray, and
 // its halves are rounded down.
+inline constexpr int kFactors[3][3] = {
+    {19595, 38470, 7471}, {-11059, -21709, 32768}, {32768, -27439, -5329}};
+inline constexpr int kLumaOffset = 1 << 15, kChromaOffset = (128 << 16) + (1 << 15) - 1;
 constexpr uint8_t component_of(const uint8_t* rgb, int component) {
-  constexpr int kFactors[3][3] = {
-      {19595, 38470, 7471}, {-11059, -21709, 32768}, {32768, -27439, -5329}};
-  int sum = component == 0 ? 1 << 15 : (128 << 16) + (1 << 15) - 1;
+  int sum = component == 0 ? kLumaOffset : kChromaOffset;
   for (int c = 0; c < 3; ++c) sum += rgb[c] * kFactors[component][c];
   return static_cast<uint8_t>(sum >> 16);
 }
@@ -87,9 +115,30 @@ constexpr void forward_one(int32_t* p, int step) {
 }
 
 // A coefficient, quantized and dequantized: rounded to the nearest, halves away from 0.
-constexpr int16_t requantized(int32_t x, uint8_t quant) {
+constexpr int16_t requantized(int32_t x, int quant) {
   const int divisor = 8 * quant, size = ((x < 0 ? -x : x) + divisor / 2) / divisor;
   return static_cast<int16_t>((x < 0 ? -size : size) * quant);
+}
+
+// A block of samples, in place: DCT, quantization and back.
+template <class Quant>
+constexpr void requantize_block(uint8_t* at, int64_t stride, const Quant* quant) {
+  namespace back = jpeg_idct_scalar;
+  int32_t work[64] = {};
+  for (int row = 0; row < 8; ++row) {
+    for (int k = 0; k < 8; ++k) work[row * 8 + k] = at[row * stride + k] - 128;
+    forward_one<true>(work + row * 8, 1);
+  }
+  int16_t numbers[64] = {};
+  for (int column = 0; column < 8; ++column) {
+    forward_one<false>(work + column, 8);
+    for (int k = column; k < 64; k += 8) numbers[k] = requantized(work[k], quant[k]);
+    back::transform_one<back::kColumnShift>(numbers + column, 8);
+  }
+  for (int row = 0; row < 8; ++row) {
+    back::transform_one<back::kRowShift>(numbers + row * 8, 1);
+    for (int k = 0; k < 8; ++k) at[row * stride + k] = back::to_sample(numbers[row * 8 + k]);
+  }
 }
 
 }  // namespace torchdali::kernels::jpeg_distortion

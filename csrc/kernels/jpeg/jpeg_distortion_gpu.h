@@ -6,7 +6,6 @@
 
 #include "kernels/gpu/kernel.h"
 #include "kernels/jpeg/jpeg_distortion.h"
-#include "kernels/jpeg/jpeg_idct_scalar.h"
 
 namespace torchdali::gpu {
 
@@ -52,29 +51,12 @@ TORCHDALI_GPU_KERNEL(JpegComponentsKernel)
 // DCT, quantization and back, in place. `size` counts blocks.
 struct JpegRequantizeKernel : Kernel<JpegDistortionTask> {
   TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
-    namespace forward = kernels::jpeg_distortion;
-    namespace back = kernels::jpeg_idct_scalar;
     const int c = task.plane_of(64, i);
     const int64_t stride = task.planes[c].columns;
     Unravel index(i);
     const int64_t x = index.axis(stride / 8), y = index.rest();
     uint8_t* at = task.planes[c].samples + y * 8 * stride + x * 8;
-    const uint8_t* quant = task.quant[c == 0 ? 0 : 1];
-    int32_t work[64];
-    for (int row = 0; row < 8; ++row) {
-      for (int k = 0; k < 8; ++k) work[row * 8 + k] = at[row * stride + k] - 128;
-      forward::forward_one<true>(work + row * 8, 1);
-    }
-    int16_t numbers[64];
-    for (int column = 0; column < 8; ++column) {
-      forward::forward_one<false>(work + column, 8);
-      for (int k = column; k < 64; k += 8) numbers[k] = forward::requantized(work[k], quant[k]);
-      back::transform_one<back::kColumnShift>(numbers + column, 8);
-    }
-    for (int row = 0; row < 8; ++row) {
-      back::transform_one<back::kRowShift>(numbers + row * 8, 1);
-      for (int k = 0; k < 8; ++k) at[row * stride + k] = back::to_sample(numbers[row * 8 + k]);
-    }
+    kernels::jpeg_distortion::requantize_block(at, stride, task.quant[c == 0 ? 0 : 1]);
   }
 };
 TORCHDALI_GPU_KERNEL(JpegRequantizeKernel)

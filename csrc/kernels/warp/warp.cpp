@@ -138,6 +138,10 @@ void perspective_points(const float* steps, const float* bases, int64_t first, i
                         float* y) {
   warp_row_kernels().perspective(steps, bases, first, n, x, y);
 }
+void sphere_points(const SphereMap& map, int64_t row, int64_t first, int64_t n, float* x,
+                   float* y) {
+  warp_row_kernels().sphere(map, row, first, n, x, y);
+}
 
 WarpSampler::WarpSampler(WarpSource source) : source_(std::move(source)) {
   int64_t bytes = source_.channels * itemsize(source_.dtype);

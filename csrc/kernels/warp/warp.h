@@ -82,6 +82,9 @@ void affine_points(float step, float base, int64_t first, int64_t n, float* x);
 // that for k = 2.
 void perspective_points(const float* steps, const float* bases, int64_t first, int64_t n, float* x,
                         float* y);
+// A row of fn.sphere.
+struct SphereMap;
+void sphere_points(const SphereMap& map, int64_t row, int64_t first, int64_t n, float* x, float* y);
 
 // Calls make(points, d, h, w, n) for each block of each row of [D, H, W], and writes the values at
 // the points.

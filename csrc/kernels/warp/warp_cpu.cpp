@@ -32,6 +32,17 @@ void perspective(const float* steps, const float* bases, int64_t first, int64_t 
   }
 }
 
+void sphere(const SphereMap& map, int64_t row, int64_t first, int64_t n, float* x, float* y) {
+  const SphereMap m = map;
+  const float down = m.from_middle(row, m.middle_y);
+  const int32_t start = static_cast<int32_t>(first), count = static_cast<int32_t>(n);
+  for (int32_t i = 0; i < count; ++i) {
+    const float right = m.from_middle(start + i, m.middle_x), scale = m.scale(right, down);
+    x[i] = right * scale + m.middle_x;
+    y[i] = down * scale + m.middle_y;
+  }
+}
+
 void taps(const float* at, int64_t n, int32_t extent, bool clamp, WarpTaps& t) {
   const int32_t count = static_cast<int32_t>(n);
   const AxisTaps axis(extent, clamp);
@@ -212,6 +223,7 @@ void linear_fixed(const FixedImage& image, const WarpTaps& x, const WarpTaps& y,
 extern const WarpRowKernels kWarpRows;
 const WarpRowKernels kWarpRows = {.affine = affine,
                                   .perspective = perspective,
+                                  .sphere = sphere,
                                   .taps = taps,
                                   .nearest = nearest,
                                   .copy_rgb = copy_rgb,

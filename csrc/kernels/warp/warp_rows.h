@@ -18,6 +18,7 @@ struct WarpRowKernels {
   void (*affine)(float step, float base, int64_t first, int64_t n, float* x);
   void (*perspective)(const float* steps, const float* bases, int64_t first, int64_t n, float* x,
                       float* y);
+  void (*sphere)(const SphereMap& map, int64_t row, int64_t first, int64_t n, float* x, float* y);
   // Border::kClamp or kConstant.
   void (*taps)(const float* at, int64_t n, int32_t extent, bool clamp, WarpTaps& taps);
   // Index of the pixel that a position is in; -1 outside unless `clamp`.

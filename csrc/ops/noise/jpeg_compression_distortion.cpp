@@ -7,7 +7,6 @@
 #include "core/batch_context.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
-#include "io/jpeg_distortion.h"
 #include "kernels/jpeg/jpeg_distortion.h"
 #include "kernels/jpeg/jpeg_distortion_gpu.h"
 #include "kernels/jpeg/jpeg_gpu.h"
@@ -30,9 +29,9 @@ class JpegDistortionArgs {
     TORCHDALI_CHECK(channels == 3, "input `data` has ", channels,
                     channels == 1 ? " channel" : " channels", ", expected 3 (red, green, blue)",
                     to_fix("use fn.color_space_conversion"));
-    TORCHDALI_CHECK(std::max(height, width) <= io::kMaxJpegSide, "input `data` is of shape ",
-                    in.shape, ", and JPEG images have at most ", io::kMaxJpegSide,
-                    " pixels a side");
+    TORCHDALI_CHECK(std::max(height, width) <= kernels::jpeg_distortion::kMaxJpegSide,
+                    "input `data` is of shape ", in.shape, ", and JPEG images have at most ",
+                    kernels::jpeg_distortion::kMaxJpegSide, " pixels a side");
     const int quality = std::clamp(quality_(ctx), 1, 100);
     ctx.output(0, in.dtype, in.shape, layout);
     return quality;
@@ -51,8 +50,8 @@ class JpegCompressionDistortion final : public Operator {
     const int quality = args_(ctx);
     const SampleView &in = ctx.input(0), &out = ctx.output_view(0);
     if (in.volume() > 0)
-      io::distort_jpeg(out.as<uint8_t>(), in.as<const uint8_t>(), in.shape[0], in.shape[1],
-                       quality);
+      kernels::jpeg_distortion::distort(out.as<uint8_t>(), in.as<const uint8_t>(), in.shape[0],
+                                        in.shape[1], quality);
   }
 
  private:

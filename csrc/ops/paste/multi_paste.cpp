@@ -13,7 +13,6 @@
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "kernels/convert.h"
-#include "kernels/window/fill.h"
 #include "kernels/window/paste_gpu.h"
 #include "kernels/window/window.h"
 #include "ops/input_layout.h"
@@ -179,20 +178,41 @@ class MultiPaste final : public Operator {
   void run(SampleContext& ctx) const override {
     args_(ctx, args_.sees_batch() ? &ctx.batch_state<WholeBatch>() : nullptr,
           [](const SampleView& out, std::span<const PastedPart> parts) {
-            if (parts.empty()) std::memset(out.data, 0, static_cast<size_t>(out.size_bytes()));
-            // The canvas outside the first region is black.
-            else clear(out, parts[0].region.place, parts[0].region.extent);
+            clear(out, {.height = out.shape[0], .width = out.shape[1]}, parts);
             for (const PastedPart& part : parts) paste(part, out);
           });
   }
 
  private:
-  static void clear(const SampleView& out, const Shape& place, const Shape& extent) {
-    if (extent.volume() == 0) {
-      if (out.volume() > 0) std::memset(out.data, 0, static_cast<size_t>(out.size_bytes()));
+  struct Box {
+    int64_t top = 0, left = 0, height = 0, width = 0;
+  };
+  // Makes a box of the canvas black where none of the first parts will be.
+  static void clear(const SampleView& out, const Box& box, std::span<const PastedPart> parts,
+                    int depth = 0) {
+    constexpr int kMost = 8;  // each part divides a box into four at most
+    if (box.height <= 0 || box.width <= 0) return;
+    if (parts.empty() || depth == kMost) {
+      const int64_t pixel = out.shape[2] * itemsize(out.dtype), row = out.shape[1] * pixel;
+      char* at = out.as<char>() + box.top * row + box.left * pixel;
+      if (box.width == out.shape[1]) std::memset(at, 0, static_cast<size_t>(box.height * row));
+      else
+        for (int64_t y = 0; y < box.height; ++y)
+          std::memset(at + y * row, 0, static_cast<size_t>(box.width * pixel));
       return;
     }
-    kernels::fill_outside(out.data, itemsize(out.dtype), out.shape, place, extent, 0);
+    const auto& [anchor, extent, place] = parts[0].region;
+    const int64_t bottom = box.top + box.height, right = box.left + box.width;
+    const int64_t top = std::clamp(place[0], box.top, bottom),
+                  left = std::clamp(place[1], box.left, right),
+                  end = std::clamp(place[0] + extent[0], top, bottom),
+                  far = std::clamp(place[1] + extent[1], left, right);
+    const auto rest = parts.subspan(1);
+    if (top == end || left == far) return clear(out, box, rest, depth + 1);
+    clear(out, {box.top, box.left, top - box.top, box.width}, rest, depth + 1);
+    clear(out, {top, box.left, end - top, left - box.left}, rest, depth + 1);
+    clear(out, {top, far, end - top, right - far}, rest, depth + 1);
+    clear(out, {end, box.left, bottom - end, box.width}, rest, depth + 1);
   }
   static void paste(const PastedPart& part, const SampleView& out) {
     const auto& [anchor, extent, place] = part.region;

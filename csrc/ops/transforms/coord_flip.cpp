@@ -6,6 +6,7 @@
 #include "core/argument.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
+#include "kernels/boxes/linear_points.h"
 #include "kernels/boxes/points_gpu.h"
 
 namespace torchdali {
@@ -66,14 +67,11 @@ class CoordFlip final : public Operator {
   explicit CoordFlip(const OpSpec& spec) : args_(spec) {}
 
   void run(SampleContext& ctx) const override {
-    const auto made = args_(ctx);
-    const float* from = ctx.input(0).as<const float>();
+    const CoordFlipArgs::Plan plan = args_(ctx);
     const SampleView& out = ctx.output_view(0);
-    float* to = out.as<float>();
-    // A local copy, so that the compiler knows that the output does not alias it.
-    const CoordFlipArgs::Plan plan = made;
-    for (float* const end = to + out.volume(); to != end;)
-      for (int i = 0; i < plan.ndim; ++i) *to++ = plan.add[i] + plan.factor[i] * *from++;
+    if (out.volume() > 0)
+      kernels::scale_points(out.as<float>(), ctx.input(0).as<const float>(), out.volume(),
+                            plan.ndim, plan.factor, plan.add);
   }
 
  private:

@@ -15,13 +15,7 @@ class Sphere final : public Operator {
     displacement_.run(ctx, [](int64_t height, int64_t width) {
       return [map = kernels::SphereMap(height, width)](kernels::WarpPoints& points, int64_t,
                                                        int64_t h, int64_t w, int64_t n) {
-        const float y = map.from_middle(h, map.middle_y);
-        for (int64_t i = 0; i < n; ++i) {
-          const float x = map.from_middle(w + i, map.middle_x);
-          const float scale = map.scale(x, y);
-          points.x[i] = x * scale + map.middle_x;
-          points.y[i] = y * scale + map.middle_y;
-        }
+        kernels::sphere_points(map, h, w, n, points.x, points.y);
       };
     });
   }
