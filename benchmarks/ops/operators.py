@@ -15,6 +15,7 @@ import numpy as np
 
 from benchmarks.ops.audio_operators import AUDIO_CASES, AUDIO_INPUTS
 from benchmarks.ops.case import Case
+from benchmarks.ops.neighborhood_operators import NEIGHBORHOOD_CASES
 from benchmarks.peers import api
 
 PEERS = ["torchdali", "dali", "opencv", "numpy"]
@@ -332,6 +333,7 @@ CASES: dict[str, Case] = {
     "segmentation.random_mask_pixel": Case(
         lambda d, x: d.fn.segmentation.random_mask_pixel(x, foreground=1), ("mask",)
     ),
+    **NEIGHBORHOOD_CASES,
     **AUDIO_CASES,
 }
 
