@@ -20,4 +20,11 @@ def _morphology(name: str, size: int) -> Case:
 NEIGHBORHOOD_CASES: Mapping[str, Case] = {
     **{f"dilate {size}": _morphology("dilate", size) for size in (3, 7, 15)},
     "erode 5": _morphology("erode", 5),
+    **{
+        f"median_blur {size}": Case(
+            lambda d, x, size=size: d.fn.experimental.median_blur(x, window_size=[size, size]),
+            opencv=lambda cv, x, size=size: cv.medianBlur(x, size),
+        )
+        for size in (3, 5, 7, 15, 31)
+    },
 }

@@ -136,7 +136,6 @@ _BY_PATH = {
     "*.bbox_rotate": Alternative("operator", _FUNCTIONS),
     "*.debayer": Alternative("operator", _FUNCTIONS),
     "*.experimental.debayer": Alternative("operator", _FUNCTIONS),
-    "*.experimental.median_blur": Alternative("operator", _FUNCTIONS),
     "*.optical_flow": Alternative("operator", _FUNCTIONS),
     "*.decoders.video": Alternative("video", _DECODE),
     "*.sequence_reader": Alternative("operator", "use fn.readers.sequence"),

@@ -13,6 +13,7 @@ from torchdali._eager.types import Sample, Samples, Values
 __all__ = [
     "dilate",
     "erode",
+    "median_blur",
     "remap",
     "warp_perspective",
 ]
@@ -127,6 +128,49 @@ def erode(
     anchor: int | Sequence[int] | NDArray[Any] | Values | None = ...,
     border_mode: str | os.PathLike[str] | None = "constant",
     iterations: int | None = 1,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
+@overload
+def median_blur(
+    data: Sample,
+    /,
+    *,
+    window_size: int | Sequence[int] | NDArray[Any] | Values | None = ...,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Replaces each element by the median of a rectangle around it, for each channel. Elements
+    outside of the image are those of its edge.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        data: Sample or batch. Images or sequences of uint8, uint16, int16, int32 or float32.
+            Layouts: HW, HWC, FHWC, CHW, FCHW.
+        window_size: int or list of int or one value for each sample (tensor, Batch), default
+            [3, 3]. Width and height of the rectangle, or one number for both: odd, at most
+            32767.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: Shape, element type and layout of the input.
+    """
+
+@overload
+def median_blur(
+    data: Samples,
+    /,
+    *,
+    window_size: int | Sequence[int] | NDArray[Any] | Values | None = ...,
     layout: str | None = None,
     batched: bool | None = False,
     device: str | os.PathLike[str] | None = None,

@@ -10,8 +10,8 @@
 
 namespace torchdali::kernels {
 
-// The elements of a rectangle along one axis: `before` of them in front of the element, `after`
-// behind it.
+// The elements of a rectangle along one axis: `before` of them before the element, `after`
+// after it.
 struct MorphologyReach {
   int64_t before = 0, after = 0;
   constexpr int64_t size() const { return before + 1 + after; }

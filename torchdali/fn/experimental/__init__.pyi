@@ -12,6 +12,7 @@ from torchdali.fn.experimental import readers as readers
 __all__ = [
     "dilate",
     "erode",
+    "median_blur",
     "readers",
     "remap",
     "warp_perspective",
@@ -135,6 +136,54 @@ def erode(
     anchor: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
     border_mode: str | os.PathLike[str] | None = "constant",
     iterations: int | None = 1,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[DataNode]: ...
+@overload
+def median_blur(
+    data: DataNode,
+    /,
+    *,
+    window_size: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> DataNode:
+    """Replaces each element by the median of a rectangle around it, for each channel. Elements
+    outside of the image are those of its edge.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        data: DataNode. Images or sequences of uint8, uint16, int16, int32 or float32. Layouts:
+            HW, HWC, FHWC, CHW, FCHW.
+        window_size: int or list of int or DataNode, default [3, 3]. Width and height of the
+            rectangle, or one number for both: odd, at most 32767.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Shape, element type and layout of the input.
+    """
+
+@overload
+def median_blur(
+    data: list[DataNode],
+    /,
+    *,
+    window_size: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
     device: str | None = "cpu",
     name: str | None = None,
     preserve: bool | None = False,
