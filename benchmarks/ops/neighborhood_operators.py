@@ -27,4 +27,12 @@ NEIGHBORHOOD_CASES: Mapping[str, Case] = {
         )
         for size in (3, 5, 7, 15, 31)
     },
+    **{
+        f"debayer {name}": Case(
+            lambda d, x, name=name: d.fn.debayer(x, blue_position=[0, 0], algorithm=f"{name}_ocv"),
+            ("sensor",),
+            opencv=lambda cv, x, code=code: cv.cvtColor(x, getattr(cv, f"COLOR_BayerBG2{code}")),
+        )
+        for name, code in (("bilinear", "RGB"), ("edgeaware", "RGB_EA"), ("gray", "GRAY"))
+    },
 }

@@ -50,6 +50,7 @@ def _mask(random: np.random.Generator) -> np.ndarray:
 
 INPUTS: Mapping[str, tuple[Callable[[np.random.Generator], np.ndarray], str]] = {
     "image": (_image, "HWC"),
+    "sensor": (lambda random: np.ascontiguousarray(_image(random)[..., 1]), "HW"),
     "boxes": (_boxes, ""),
     "mask": (_mask, "HWC"),
     "labels": (lambda random: random.integers(0, 80, BOXES).astype(np.int32), ""),

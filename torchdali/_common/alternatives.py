@@ -134,8 +134,6 @@ _BY_PATH = {
     ),
     "*.constant": Alternative("insides", "use types.Constant"),
     "*.bbox_rotate": Alternative("operator", _FUNCTIONS),
-    "*.debayer": Alternative("operator", _FUNCTIONS),
-    "*.experimental.debayer": Alternative("operator", _FUNCTIONS),
     "*.optical_flow": Alternative("operator", _FUNCTIONS),
     "*.decoders.video": Alternative("video", _DECODE),
     "*.sequence_reader": Alternative("operator", "use fn.readers.sequence"),
