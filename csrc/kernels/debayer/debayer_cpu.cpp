@@ -17,8 +17,8 @@ namespace TORCHDALI_ISA_NAMESPACE {
 constexpr int64_t padded(int64_t elements) { return (elements + 63) / 64 * 64; }
 
 template <class T>
-constexpr T select(T mask, uint32_t yes, uint32_t no) {
-  return static_cast<T>((mask & yes) | (static_cast<T>(~mask) & no));
+constexpr T select(T mask, T yes, T no) {
+  return static_cast<T>((mask & yes) | (~mask & no));
 }
 
 template <class T, bool kEdgeAware>
@@ -29,10 +29,9 @@ void color_row(const T* above, const T* row, const T* below, const T* mask, int6
     const int32_t left = row[i - 1], right = row[i + 1], up = above[i], down = below[i];
     const int32_t diagonal = debayer_mean(above[i - 1], above[i + 1], below[i - 1], below[i + 1]);
     const int32_t middle = debayer_green(left, right, up, down, kEdgeAware);
-    own[i] = select<T>(mask[i], row[i], static_cast<uint32_t>(debayer_mean(left, right)));
-    other[i] = select<T>(mask[i], static_cast<uint32_t>(diagonal),
-                         static_cast<uint32_t>(debayer_mean(up, down)));
-    green[i] = select<T>(mask[i], static_cast<uint32_t>(middle), row[i]);
+    own[i] = select<T>(mask[i], row[i], static_cast<T>(debayer_mean(left, right)));
+    other[i] = select<T>(mask[i], static_cast<T>(diagonal), static_cast<T>(debayer_mean(up, down)));
+    green[i] = select<T>(mask[i], static_cast<T>(middle), row[i]);
   }
 }
 
@@ -53,8 +52,9 @@ void gray_row(const T* above, const T* row, const T* below, const T* mask, int64
   for (int64_t i = 1; i < n; ++i) {
     const uint32_t beside = uint32_t{row[i - 1]} + row[i + 1], over = uint32_t{above[i]} + below[i];
     const uint32_t diagonal = uint32_t{above[i - 1]} + above[i + 1] + below[i - 1] + below[i + 1];
-    to[i] = select<T>(mask[i], debayer_gray_at_color(row[i], beside + over, diagonal, own, other),
-                      debayer_gray_at_green(row[i], beside, over, own, other));
+    to[i] = select<T>(
+        mask[i], static_cast<T>(debayer_gray_at_color(row[i], beside + over, diagonal, own, other)),
+        static_cast<T>(debayer_gray_at_green(row[i], beside, over, own, other)));
   }
 }
 
