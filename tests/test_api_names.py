@@ -29,7 +29,7 @@ _INSIDE = "DALI's own insides, which a module of theirs happens to import"
 _DYNAMIC = "experimental.dynamic"
 _OPERATOR = "torchdali has no such operator"
 _OPERATORS = (
-    *("debayer", "optical_flow"),
+    "optical_flow",
     *("readers.Video", "readers.VideoResize"),
 )
 _LATER = "not in this version: the guide to operators on tensors says so"

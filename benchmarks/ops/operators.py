@@ -16,6 +16,7 @@ import numpy as np
 
 from benchmarks.ops.audio_operators import AUDIO_CASES, AUDIO_INPUTS
 from benchmarks.ops.case import Case
+from benchmarks.ops.neighborhood_operators import NEIGHBORHOOD_CASES
 from benchmarks.peers import api
 
 PEERS = ["torchdali", "dali", "opencv", "numpy", "torchaudio", "librosa"]
@@ -50,6 +51,7 @@ def _mask(random: np.random.Generator) -> np.ndarray:
 
 INPUTS: Mapping[str, tuple[Callable[[np.random.Generator], np.ndarray], str]] = {
     "image": (_image, "HWC"),
+    "sensor": (lambda random: np.ascontiguousarray(_image(random)[..., 1]), "HW"),
     "boxes": (_boxes, ""),
     "mask": (_mask, "HWC"),
     "labels": (lambda random: random.integers(0, 80, BOXES).astype(np.int32), ""),
@@ -342,6 +344,7 @@ CASES: dict[str, Case] = {
     "segmentation.random_mask_pixel": Case(
         lambda d, x: d.fn.segmentation.random_mask_pixel(x, foreground=1), ("mask",)
     ),
+    **NEIGHBORHOOD_CASES,
     **AUDIO_CASES,
 }
 

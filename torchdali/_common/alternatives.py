@@ -133,9 +133,6 @@ _BY_PATH = {
         "insides", "write the expression with the operators of Python and torchdali.math"
     ),
     "*.constant": Alternative("insides", "use types.Constant"),
-    "*.debayer": Alternative("operator", _FUNCTIONS),
-    "*.experimental.debayer": Alternative("operator", _FUNCTIONS),
-    "*.experimental.median_blur": Alternative("operator", _FUNCTIONS),
     "*.optical_flow": Alternative("operator", _FUNCTIONS),
     "*.decoders.video": Alternative("video", _DECODE),
     "*.video_reader": Alternative("video", _SOURCES),

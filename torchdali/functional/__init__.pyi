@@ -49,6 +49,7 @@ __all__ = [
     "copy",
     "crop",
     "crop_mirror_normalize",
+    "debayer",
     "decode",
     "decoders",
     "deferred",
@@ -1504,6 +1505,54 @@ def crop_mirror_normalize(
     device: str | os.PathLike[str] | None = None,
     image_type: Any = None,
     output_dtype: Any = None,
+) -> Batch: ...
+@overload
+def debayer(
+    data: Sample,
+    /,
+    *,
+    blue_position: int | Sequence[int] | NDArray[Any] | Values,
+    algorithm: str | os.PathLike[str] | None = None,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Makes color images of those of a sensor with a Bayer pattern, with OpenCV's results.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        data: Sample or batch. Images or sequences of uint8 or uint16, with one channel.
+            Layouts: HW, HWC, FHW, FHWC.
+        blue_position: int or list of int or one value for each sample (tensor, Batch),
+            required. Where blue is, y and x, in the tile of 2 x 2 pixels that begins in the
+            second row and column: (0, 0) is OpenCV's "BG", (0, 1) "GB", (1, 0) "GR", (1, 1)
+            "RG".
+        algorithm: str, optional. "bilinear_ocv" (the default on the CPU, also named
+            "default_ocv"), "edgeaware_ocv" or "gray_ocv". On the GPU it has to be given.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: Red, green and blue, or gray with "gray_ocv"; layout "HWC" or "FHWC",
+            element type of the input.
+    """
+
+@overload
+def debayer(
+    data: Samples,
+    /,
+    *,
+    blue_position: int | Sequence[int] | NDArray[Any] | Values,
+    algorithm: str | os.PathLike[str] | None = None,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...
 @overload
 def dither(

@@ -11,11 +11,171 @@ from torchdali._eager.batch import Batch
 from torchdali._eager.types import Sample, Samples, Values
 
 __all__ = [
+    "dilate",
+    "erode",
+    "median_blur",
     "remap",
     "resize",
     "warp_perspective",
 ]
 
+@overload
+def dilate(
+    data: Sample,
+    /,
+    *,
+    mask_size: int | Sequence[int] | NDArray[Any] | Values | None = ...,
+    anchor: int | Sequence[int] | NDArray[Any] | Values | None = ...,
+    border_mode: str | os.PathLike[str] | None = "constant",
+    iterations: int | None = 1,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Dilates bright regions of an image: each element becomes the largest one of a rectangle
+    around it, for each channel.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        data: Sample or batch. Images or sequences of bool, uint8, uint16, int16, int32 or
+            float32. Layouts: HW, HWC, FHWC, CHW, FCHW.
+        mask_size: int or list of int or one value for each sample (tensor, Batch), default [3,
+            3]. Width and height of the rectangle, or one number for both.
+        anchor: int or list of int or one value for each sample (tensor, Batch), default [-1,
+            -1]. The element of the rectangle, x and y, that is placed on the pixel. -1: the
+            middle (size / 2).
+        border_mode: str, default "constant". Values outside of the image: "constant" (they do
+            not count), "replicate" (aaa|abcd|ddd), "reflect" (cba|abcd|dcb), "reflect_101"
+            (dcb|abcd|cba) or "wrap" (bcd|abcd|abc).
+        iterations: int, default 1. How often the operation is done, at once: by a rectangle
+            that is larger by size - 1 for each iteration after the first, with its anchor at
+            `anchor` * `iterations`. 0: not at all.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: Shape, element type and layout of the input.
+    """
+
+@overload
+def dilate(
+    data: Samples,
+    /,
+    *,
+    mask_size: int | Sequence[int] | NDArray[Any] | Values | None = ...,
+    anchor: int | Sequence[int] | NDArray[Any] | Values | None = ...,
+    border_mode: str | os.PathLike[str] | None = "constant",
+    iterations: int | None = 1,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
+@overload
+def erode(
+    data: Sample,
+    /,
+    *,
+    mask_size: int | Sequence[int] | NDArray[Any] | Values | None = ...,
+    anchor: int | Sequence[int] | NDArray[Any] | Values | None = ...,
+    border_mode: str | os.PathLike[str] | None = "constant",
+    iterations: int | None = 1,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Erodes bright regions of an image: each element becomes the smallest one of a rectangle
+    around it, for each channel.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        data: Sample or batch. Images or sequences of bool, uint8, uint16, int16, int32 or
+            float32. Layouts: HW, HWC, FHWC, CHW, FCHW.
+        mask_size: int or list of int or one value for each sample (tensor, Batch), default [3,
+            3]. Width and height of the rectangle, or one number for both.
+        anchor: int or list of int or one value for each sample (tensor, Batch), default [-1,
+            -1]. The element of the rectangle, x and y, that is placed on the pixel. -1: the
+            middle (size / 2).
+        border_mode: str, default "constant". Values outside of the image: "constant" (they do
+            not count), "replicate" (aaa|abcd|ddd), "reflect" (cba|abcd|dcb), "reflect_101"
+            (dcb|abcd|cba) or "wrap" (bcd|abcd|abc).
+        iterations: int, default 1. How often the operation is done, at once: by a rectangle
+            that is larger by size - 1 for each iteration after the first, with its anchor at
+            `anchor` * `iterations`. 0: not at all.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: Shape, element type and layout of the input.
+    """
+
+@overload
+def erode(
+    data: Samples,
+    /,
+    *,
+    mask_size: int | Sequence[int] | NDArray[Any] | Values | None = ...,
+    anchor: int | Sequence[int] | NDArray[Any] | Values | None = ...,
+    border_mode: str | os.PathLike[str] | None = "constant",
+    iterations: int | None = 1,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
+@overload
+def median_blur(
+    data: Sample,
+    /,
+    *,
+    window_size: int | Sequence[int] | NDArray[Any] | Values | None = ...,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Replaces each element by the median of a rectangle around it, for each channel. Elements
+    outside of the image are those of its edge.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        data: Sample or batch. Images or sequences of uint8, uint16, int16, int32 or float32.
+            Layouts: HW, HWC, FHWC, CHW, FCHW.
+        window_size: int or list of int or one value for each sample (tensor, Batch), default
+            [3, 3]. Width and height of the rectangle, or one number for both: odd, at most
+            32767.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: Shape, element type and layout of the input.
+    """
+
+@overload
+def median_blur(
+    data: Samples,
+    /,
+    *,
+    window_size: int | Sequence[int] | NDArray[Any] | Values | None = ...,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
 @overload
 def remap(
     input: Sample,

@@ -50,6 +50,7 @@ __all__ = [
     "Crop",
     "CropMirrorNormalize",
     "DLTensorPythonFunction",
+    "Debayer",
     "Dither",
     "DumpImage",
     "ElementExtract",
@@ -1608,6 +1609,60 @@ class CropMirrorNormalize(_Operator):
         on_error: str | os.PathLike[str] | None = None,
         image_type: Any = None,  # deprecated
         output_dtype: Any = None,  # deprecated
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class Debayer(_Operator):
+    """Makes color images of those of a sensor with a Bayer pattern, with OpenCV's results.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        data: DataNode. Images or sequences of uint8 or uint16, with one channel. Layouts: HW,
+            HWC, FHW, FHWC.
+        blue_position: int or list of int or DataNode, required. Where blue is, y and x, in the
+            tile of 2 x 2 pixels that begins in the second row and column: (0, 0) is OpenCV's
+            "BG", (0, 1) "GB", (1, 0) "GR", (1, 1) "RG".
+        algorithm: str, optional. "bilinear_ocv" (the default on the CPU, also named
+            "default_ocv"), "edgeaware_ocv" or "gray_ocv". On the GPU it has to be given.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Red, green and blue, or gray with "gray_ocv"; layout "HWC" or "FHWC", element
+            type of the input.
+    """
+
+    def __init__(
+        self,
+        *,
+        blue_position: int | Sequence[int] | NDArray[Any] | DataNode | None = None,
+        algorithm: str | os.PathLike[str] | None = None,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     @overload
     def __call__(

@@ -11,12 +11,187 @@ from torchdali.data_node import DataNode
 from torchdali.fn.experimental import readers as readers
 
 __all__ = [
+    "dilate",
+    "erode",
+    "median_blur",
     "readers",
     "remap",
     "resize",
     "warp_perspective",
 ]
 
+@overload
+def dilate(
+    data: DataNode,
+    /,
+    *,
+    mask_size: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    anchor: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    border_mode: str | os.PathLike[str] | None = "constant",
+    iterations: int | None = 1,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> DataNode:
+    """Dilates bright regions of an image: each element becomes the largest one of a rectangle
+    around it, for each channel.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        data: DataNode. Images or sequences of bool, uint8, uint16, int16, int32 or float32.
+            Layouts: HW, HWC, FHWC, CHW, FCHW.
+        mask_size: int or list of int or DataNode, default [3, 3]. Width and height of the
+            rectangle, or one number for both.
+        anchor: int or list of int or DataNode, default [-1, -1]. The element of the rectangle,
+            x and y, that is placed on the pixel. -1: the middle (size / 2).
+        border_mode: str, default "constant". Values outside of the image: "constant" (they do
+            not count), "replicate" (aaa|abcd|ddd), "reflect" (cba|abcd|dcb), "reflect_101"
+            (dcb|abcd|cba) or "wrap" (bcd|abcd|abc).
+        iterations: int, default 1. How often the operation is done, at once: by a rectangle
+            that is larger by size - 1 for each iteration after the first, with its anchor at
+            `anchor` * `iterations`. 0: not at all.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Shape, element type and layout of the input.
+    """
+
+@overload
+def dilate(
+    data: list[DataNode],
+    /,
+    *,
+    mask_size: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    anchor: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    border_mode: str | os.PathLike[str] | None = "constant",
+    iterations: int | None = 1,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[DataNode]: ...
+@overload
+def erode(
+    data: DataNode,
+    /,
+    *,
+    mask_size: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    anchor: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    border_mode: str | os.PathLike[str] | None = "constant",
+    iterations: int | None = 1,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> DataNode:
+    """Erodes bright regions of an image: each element becomes the smallest one of a rectangle
+    around it, for each channel.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        data: DataNode. Images or sequences of bool, uint8, uint16, int16, int32 or float32.
+            Layouts: HW, HWC, FHWC, CHW, FCHW.
+        mask_size: int or list of int or DataNode, default [3, 3]. Width and height of the
+            rectangle, or one number for both.
+        anchor: int or list of int or DataNode, default [-1, -1]. The element of the rectangle,
+            x and y, that is placed on the pixel. -1: the middle (size / 2).
+        border_mode: str, default "constant". Values outside of the image: "constant" (they do
+            not count), "replicate" (aaa|abcd|ddd), "reflect" (cba|abcd|dcb), "reflect_101"
+            (dcb|abcd|cba) or "wrap" (bcd|abcd|abc).
+        iterations: int, default 1. How often the operation is done, at once: by a rectangle
+            that is larger by size - 1 for each iteration after the first, with its anchor at
+            `anchor` * `iterations`. 0: not at all.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Shape, element type and layout of the input.
+    """
+
+@overload
+def erode(
+    data: list[DataNode],
+    /,
+    *,
+    mask_size: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    anchor: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    border_mode: str | os.PathLike[str] | None = "constant",
+    iterations: int | None = 1,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[DataNode]: ...
+@overload
+def median_blur(
+    data: DataNode,
+    /,
+    *,
+    window_size: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> DataNode:
+    """Replaces each element by the median of a rectangle around it, for each channel. Elements
+    outside of the image are those of its edge.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        data: DataNode. Images or sequences of uint8, uint16, int16, int32 or float32. Layouts:
+            HW, HWC, FHWC, CHW, FCHW.
+        window_size: int or list of int or DataNode, default [3, 3]. Width and height of the
+            rectangle, or one number for both: odd, at most 32767.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Shape, element type and layout of the input.
+    """
+
+@overload
+def median_blur(
+    data: list[DataNode],
+    /,
+    *,
+    window_size: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[DataNode]: ...
 @overload
 def remap(
     input: DataNode,
