@@ -14,27 +14,23 @@ namespace torchdali {
 
 namespace api {
 
+// The functions of an operator. A class, whose attribute makes its variable one of this library.
 template <class Op>
-TORCHDALI_HIDDEN const td_operator* functions_of() {
+struct TORCHDALI_HIDDEN Functions {
   static_assert(std::is_base_of_v<Operator, Op>);
-  static const td_operator functions{
-      .create =
-          [](td_spec* spec, void** made) {
-            return guarded([&] {
-              *made = static_cast<Operator*>(std::make_unique<Op>(OpSpec(spec)).release());
-            });
-          },
-      .destroy = [](void* op) { delete static_cast<Operator*>(op); },
-      .run =
-          [](const void* op, td_sample* sample) {
-            return guarded([&] {
-              SampleContext ctx(sample);
-              static_cast<const Operator*>(op)->run(ctx);
-            });
-          },
-  };
-  return &functions;
-}
+  static td_status create(td_spec* spec, void** made) {
+    return guarded(
+        [&] { *made = static_cast<Operator*>(std::make_unique<Op>(OpSpec(spec)).release()); });
+  }
+  static void destroy(void* op) { delete static_cast<Operator*>(op); }
+  static td_status run(const void* op, td_sample* sample) {
+    return guarded([&] {
+      SampleContext ctx(sample);
+      static_cast<const Operator*>(op)->run(ctx);
+    });
+  }
+  static constexpr td_operator kTable{.create = &create, .destroy = &destroy, .run = &run};
+};
 
 }  // namespace api
 
@@ -108,13 +104,13 @@ class TORCHDALI_HIDDEN SchemaBuilder {
   SchemaBuilder& image_role(ImageRole role) { return set(static_cast<uint32_t>(role)); }
   template <class Op>
   SchemaBuilder& cpu() {
-    cpu_ = api::functions_of<Op>();
+    cpu_ = &api::Functions<Op>::kTable;
     return *this;
   }
   // A class derived from gpu::KernelOperator (gpu.h).
   template <class Op>
   SchemaBuilder& gpu() {
-    gpu_ = api::functions_of<Op>();
+    gpu_ = &api::Functions<Op>::kTable;
     kernel_ = &Op::c_kernel;
     return *this;
   }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +57,24 @@ def test_the_example_package_installs(tmp_path):
     paths = os.pathsep.join([str(tmp_path / "site"), str(ROOT)])
     printed = run("-m", "pytest", "-q", copy / "tests", "-p", "no:cacheprovider", PYTHONPATH=paths)
     assert "4 passed" in printed
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not found")
+def test_the_gpu_half_compiles_with_nvcc(tmp_path):
+    """Without warnings; and the library also emulates. It does not run on a GPU here."""
+    library = tmp_path / "solarize.so"
+    flags = ["-std=c++20", "-arch=sm_80", "-Xcompiler", "-fPIC,-fvisibility=hidden,-Wall"]
+    include = f"-I{torchdali.sysconfig.get_include_dir()}"
+    command = ["nvcc", *flags, include, "-shared", EXAMPLE / "csrc/solarize.cu", "-o", library]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    program = (
+        "import sys, torch; from helpers import contract; from helpers.ops import OpCase;"
+        "from torchdali import extension; extension.load_library(sys.argv[1]);"
+        "contract.check_gpu(OpCase('my.solarize', 'HWC', (5, 7, 3)))"
+    )
+    paths = os.pathsep.join([str(ROOT / "tests"), str(ROOT)])
+    run("-c", program, library, PYTHONPATH=paths)
 
 
 def test_files_that_are_no_libraries(tmp_path):
