@@ -18,7 +18,7 @@ namespace torchdali::gpu {
 // What every task begins with. A task is copied as bytes, and holds no pointer to host memory.
 struct TaskBase {
   const void* in = nullptr;
-  void* out = nullptr;  // where SampleContext::output() said, or behind that
+  void* out = nullptr;  // where SampleContext::output() said, or after that
   int64_t size = 0;     // number of elements that the kernel is run for
 };
 

@@ -87,7 +87,7 @@ void add_input(td_schema* schema, const char* name, const char* doc, const char*
     for (const std::string& layout : allowed) (void)Layout(layout);
     const bool optional = (flags & TD_OPTIONAL) != 0;
     TORCHDALI_CHECK(optional || !schema->was_optional, "the operator ", schema->name,
-                    " has a required input, `", name, "`, behind an optional one");
+                    " has a required input, `", name, "`, after an optional one");
     schema->was_optional = optional;
     if (optional) schema->builder.optional_input(name, doc, allowed);
     else schema->builder.input(name, doc, allowed);
