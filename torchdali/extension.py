@@ -214,7 +214,8 @@ def _build_root() -> Path:
     from torch.utils import cpp_extension
 
     root = os.environ.get("TORCH_EXTENSIONS_DIR") or cpp_extension.get_default_build_root()
-    return Path(root, "torchdali", f"torch{torch.__version__}")
+    # Not "torchdali", which Python would import in that folder.
+    return Path(root, "torchdali_operators", f"torch{torch.__version__}")
 
 
 def __getattr__(name: str) -> Any:
