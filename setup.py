@@ -40,6 +40,7 @@ from torch.utils import cpp_extension
 
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "tools"))
+import api_headers  # noqa: E402
 import build_progress  # noqa: E402
 import compile_units  # noqa: E402
 import gpu_kernels  # noqa: E402
@@ -355,6 +356,7 @@ class BuildExt(cpp_extension.BuildExtension):
         engine.sources = [*united, *generated]
         package = PACKAGE if in_place else Path(self.build_lib, "torchdali")
         package.mkdir(parents=True, exist_ok=True)
+        api_headers.write(CSRC, package)
         for file in self.old_files(package, in_place):
             file.unlink(missing_ok=True)
         files = sum(len(extension.sources) for extension in self.extensions)

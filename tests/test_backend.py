@@ -142,10 +142,10 @@ def test_gpu_memory_can_be_preallocated():
     assert "device_id=0" in repr(stream)
 
 
-def test_plugin_libraries_are_errors():
+def test_files_that_are_no_libraries_of_operators_are_errors():
     with pytest.raises(errors.FileError, match=r"nothing\.so"):
         backend.LoadLibrary("nothing.so")
-    with pytest.raises(errors.UnsupportedError, match="python"):
+    with pytest.raises(errors.UnsupportedError, match="cannot be loaded"):
         backend.LoadLibrary(sys.executable)
     with pytest.warns(UserWarning, match=r"nothing\.so"):
         backend.LoadLibrary("nothing.so", allow_fail=True)

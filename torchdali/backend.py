@@ -18,9 +18,10 @@ import torch
 
 from torchdali import types as types
 from torchdali._common.unsupported import names_of
+from torchdali._engine import libraries
 from torchdali._engine.dali_schema import OpSchema, registered_operators
 from torchdali._engine.dali_schema import find as _find
-from torchdali.errors import ArgumentError, FileError, UnsupportedError, _make
+from torchdali.errors import ArgumentError, TorchdaliError, _make
 from torchdali.pipeline._driver import driver_of
 from torchdali.pipeline._live import live_pipelines
 from torchdali.tensors import TensorCPU, TensorGPU, TensorListCPU, TensorListGPU
@@ -103,33 +104,27 @@ def GetSchema(name: str, follow_aliases: bool = False) -> OpSchema:
     return schema
 
 
-def LoadLibrary(lib_path: str, global_symbols: bool = False, allow_fail: bool = False) -> None:
-    """Raises an error: operators in shared libraries cannot be added to torchdali yet.
+def LoadLibrary(
+    lib_path: str | os.PathLike[str], global_symbols: bool = False, allow_fail: bool = False
+) -> None:
+    """Adds the operators of a shared library, as `plugin_manager.load_library()`.
 
     Args:
-        lib_path: a library built for DALI, whose operators cannot run here.
-        global_symbols: no effect.
+        lib_path: a library compiled with the headers of torchdali.
+        global_symbols: libraries that are loaded later see its symbols.
         allow_fail: warn instead of raising.
 
     Raises:
         FileError: there is no such file, unless `allow_fail`.
-        UnsupportedError: the file exists, unless `allow_fail`.
+        UnsupportedError: it is no library of operators for this version, unless `allow_fail`.
+        ArgumentError: the name of an operator is taken, unless `allow_fail`.
     """
-    del global_symbols
-    kind, why = (
-        (UnsupportedError, "cannot be loaded")
-        if os.path.exists(lib_path)
-        else (FileError, "does not exist")
-    )
-    error = _make(
-        kind,
-        f'LoadLibrary: "{lib_path}" {why}; torchdali does not support libraries of operators yet',
-        fix="write the operator in Python: fn.python_function, fn.torch_python_function or "
-        "torchdali.plugin.numba",
-    )
-    if not allow_fail:
-        raise error
-    warnings.warn(str(error), UserWarning, stacklevel=2)
+    try:
+        libraries.load(lib_path, global_symbols)
+    except TorchdaliError as error:
+        if not allow_fail:
+            raise
+        warnings.warn(str(error), UserWarning, stacklevel=2)
 
 
 # -- memory

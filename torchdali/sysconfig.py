@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DALI's module of flags for compiling operators, which torchdali does not support yet."""
+"""DALI's module of flags for compiling operators; `torchdali.extension` uses them."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import torchdali
 from torchdali._common.unsupported import names_of
-from torchdali.errors import UnsupportedError, _make
 
 __all__ = [
     "get_compile_flags",
@@ -19,54 +18,32 @@ __all__ = [
 ]
 
 
-def _refuse(function: str, what: str) -> NoReturn:
-    raise _make(
-        UnsupportedError,
-        f"sysconfig.{function}: {what}, since operators in C++ cannot be added yet",
-        fix="write the operator in Python: fn.python_function, fn.torch_python_function or "
-        "torchdali.plugin.numba; get the ABI from torchdali.backend.GetCxx11AbiFlag()",
-    )
-
-
 def get_lib_dir() -> str:
     """Returns the folder of the package, in which the engine's libraries are."""
     return os.path.dirname(os.path.abspath(torchdali.__file__))
 
 
 def get_include_dir() -> str:
-    """Raises an error: the package has no headers.
-
-    Raises:
-        UnsupportedError: always.
-    """
-    _refuse("get_include_dir", "the package has no headers")
+    """Returns the folder of the headers: `#include <torchdali/operator.h>`."""
+    return os.path.join(get_lib_dir(), "include")
 
 
 def get_include_flags() -> list[str]:
-    """Raises an error: the package has no headers.
-
-    Raises:
-        UnsupportedError: always.
-    """
-    _refuse("get_include_flags", "the package has no headers")
+    """Returns the flag of the folder of the headers."""
+    return [f"-I{get_include_dir()}"]
 
 
 def get_compile_flags() -> list[str]:
-    """Raises an error: the package has no headers.
+    """Returns the flags that operators are compiled with.
 
-    Raises:
-        UnsupportedError: always.
+    Any compiler of C++20 works: no type of its standard library crosses to the engine.
     """
-    _refuse("get_compile_flags", "the package has no headers")
+    return [*get_include_flags(), "-std=c++20", "-fvisibility=hidden", "-ffp-contract=off"]
 
 
 def get_link_flags() -> list[str]:
-    """Raises an error: there is no library to link.
-
-    Raises:
-        UnsupportedError: always.
-    """
-    _refuse("get_link_flags", "there is no library to link")
+    """Returns an empty list: the engine passes its functions to a library when it is loaded."""
+    return []
 
 
 if not TYPE_CHECKING:  # else a type checker would believe every name

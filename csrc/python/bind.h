@@ -34,6 +34,7 @@ void bind_attempt(nb::module_& m);
 void bind_tables(nb::module_& m);
 void bind_storage(nb::module_& m);
 void bind_indexes(nb::module_& m);
+void bind_libraries(nb::module_& m);
 
 // Paths may contain any bytes; these functions convert them as Python's os.fsdecode() and
 // os.fsencode() do.

@@ -17,4 +17,5 @@ NB_MODULE(_C, m) {
   torchdali::bind_tables(m);
   torchdali::bind_storage(m);
   torchdali::bind_indexes(m);
+  torchdali::bind_libraries(m);
 }

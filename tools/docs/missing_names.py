@@ -20,10 +20,9 @@ raises an `UnsupportedError` with the same advice. The error is a `NotImplemente
 tests. If a module is listed, all names in it are missing too. Missing arguments and features of
 operators are on [the page of operators](operators.md).
 
-`plugin_manager.load_library`, `backend.LoadLibrary` and the functions of `sysconfig` exist, but,
-except for `get_lib_dir`, raise the same error: operators in C++ cannot be added yet. Write them in
-Python, with `fn.python_function`, `fn.torch_python_function` or
-`torchdali.plugin.numba`. `GetCufftVersion`, `GetNppVersion` and `GetNvjpegVersion` of `backend`
+`plugin_manager` and `backend.LoadLibrary` load libraries of operators that are compiled with the
+headers of torchdali ([how](../guide/your_operators.md)), not those for DALI.
+`GetCufftVersion`, `GetNppVersion` and `GetNvjpegVersion` of `backend`
 return -1, as in DALI without these libraries."""
 
 

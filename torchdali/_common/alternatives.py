@@ -46,8 +46,8 @@ _REGISTERED = "ask torchdali.backend.RegisteredCPUOps() and its like"
 _NOTHING = "remove the call: it is not needed"
 _DECODE = "decode in fn.python_function, or read decoded data with fn.external_source"
 _OWN_OPERATORS = (
-    "write the operator in Python: fn.python_function, fn.torch_python_function or "
-    "torchdali.plugin.numba"
+    "write the operator in C++ (torchdali.extension) or in Python (fn.python_function, "
+    "torchdali.plugin.numba)"
 )
 
 # By kind of the name, if the path has no entry of its own.

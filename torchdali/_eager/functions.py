@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
 from torchdali._eager.arguments import options_of
 from torchdali._eager.function import Function
+from torchdali._engine import libraries
 from torchdali._engine.schema import OperatorSchema, registry
 from torchdali.fn import _callables
 
@@ -21,21 +22,29 @@ ALIASES = {"decode": "decoders.image"}
 _POINTLESS = ("constant", "dl_tensor_python_function", "python_function", "torch_python_function")
 
 
-def schemas() -> dict[str, OperatorSchema]:
-    """Returns the operators that are called on tensors, by their names; ALIASES among them."""
+def schemas(among: Iterable[OperatorSchema] | None = None) -> dict[str, OperatorSchema]:
+    """Returns the operators that are called on tensors, by their names; ALIASES among them.
+
+    Args:
+        among: which to choose from; by default, all of the registry.
+    """
     found = {
-        name: schema
-        for name, schema in registry().items()
-        if not schema.source and not schema.hidden and name not in _POINTLESS
+        schema.name: schema
+        for schema in (registry().values() if among is None else among)
+        if not schema.source and not schema.hidden and schema.name not in _POINTLESS
     }
-    found.update((alias, found[name]) for alias, name in ALIASES.items())
+    found.update((alias, found[name]) for alias, name in ALIASES.items() if name in found)
     return found
 
 
 def install(package: ModuleType) -> None:
     """Fills ``torchdali.functional``."""
-    made = {name: Function(schema) for name, schema in registry().items()}
-    functions = {name: _function(made[schema.name], schema) for name, schema in schemas().items()}
+    libraries.show(package, lambda added: _install(package, schemas(added)))
+
+
+def _install(package: ModuleType, chosen: dict[str, OperatorSchema]) -> None:
+    made = {schema.name: Function(schema) for schema in chosen.values()}
+    functions = {name: _function(made[schema.name], schema) for name, schema in chosen.items()}
     _callables.install_functions(package, functions)
 
 

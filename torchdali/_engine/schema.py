@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +23,7 @@ __all__ = [
     "class_name",
     "every_operator",
     "operator_schema",
+    "read_again",
     "registry",
 ]
 
@@ -171,6 +173,7 @@ class OperatorSchema:
     hidden: bool = False
     sequences: bool = False
     volumes: bool = False
+    library: str = ""  # the file that it comes from; empty for torchdali's own
     lacks: tuple[str, ...] = ()  # what it cannot do yet, though DALI's can
     by_name: dict[str, Argument] = field(default_factory=dict, compare=False, repr=False)
 
@@ -293,6 +296,7 @@ def _schema(raw: dict[str, Any]) -> OperatorSchema:
         hidden=raw["hidden"],
         sequences=raw["sequences"],
         volumes=raw["volumes"],
+        library=os.fsdecode(_C.library_of(raw["name"])),
         lacks=tuple(raw["lacks"]),
         by_name={arg.name: arg for arg in args},
     )
@@ -305,13 +309,18 @@ def _all() -> dict[str, OperatorSchema]:
     if not _operators:
         try:
             schemas = sorted((_schema(raw) for raw in _C.schemas()), key=lambda s: s.name)
-        except (KeyError, TypeError) as error:
+        except (AttributeError, KeyError, TypeError) as error:
             raise ImportError(
                 "torchdali's engine was built from other sources than its Python files are of: "
                 "build it again, with `make build` or `pip install .`"
             ) from error
         _operators.update({s.name: s for s in schemas})
     return _operators
+
+
+def read_again() -> None:
+    """Makes the functions of this module see operators that were added to the engine."""
+    _operators.clear()
 
 
 def every_operator() -> dict[str, OperatorSchema]:

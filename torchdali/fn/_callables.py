@@ -7,7 +7,7 @@ import inspect
 import sys
 import textwrap
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -16,6 +16,7 @@ from torchdali import external_source as _external
 from torchdali import python_function_plugin, types
 from torchdali._common.location import find_user_location, user_stack_level
 from torchdali._common.unsupported import names_of
+from torchdali._engine import libraries
 from torchdali._engine.schema import (
     ALIASES,
     ENUMS,
@@ -23,7 +24,6 @@ from torchdali._engine.schema import (
     Argument,
     OperatorSchema,
     class_name,
-    registry,
 )
 from torchdali._graph import node_methods, record
 from torchdali._graph.check import check_device, resolve
@@ -335,8 +335,22 @@ def install(package: ModuleType) -> None:
     """Fills ``torchdali.fn`` or ``torchdali.ops`` with what the registry holds."""
     prefix = package.__name__.rpartition(".")[2]
     package.__getattr__ = names_of(package.__name__)  # type: ignore[method-assign]
+    if prefix == "ops":
+        for own, value in CLASSES.items():
+            setattr(package, own, value)
+            _export(package, own)
+    libraries.show(
+        package,
+        lambda schemas: _install(package, prefix, schemas),
+        shown=lambda name: _shown(prefix, name),
+    )
+
+
+def _install(package: ModuleType, prefix: str, schemas: Iterable[OperatorSchema]) -> None:
     made: dict[str, Any] = {}
-    for schema in registry().values():
+    for schema in schemas:
+        if schema.hidden:
+            continue
         if schema.name in PYTHON:
             made[schema.name] = PYTHON[schema.name][0 if prefix == "fn" else 1]
         else:
@@ -344,10 +358,6 @@ def install(package: ModuleType) -> None:
     names: Mapping[str, str] = {name: _shown(prefix, name) for name in made}
     for name, value in made.items():
         _place(package, names[name], value, rename=name not in PYTHON)
-    if prefix == "ops":
-        for own, value in CLASSES.items():
-            setattr(package, own, value)
-            _export(package, own)
     for old, new in ALIASES.items():
         if new in made and old not in made:
             shown = _shown(prefix, old)

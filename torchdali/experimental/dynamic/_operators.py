@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any
 
 from torchdali._eager import functions, values
 from torchdali._eager.batch import Batch as Samples
 from torchdali._eager.caller import Caller
+from torchdali._engine import libraries
 from torchdali._engine.schema import Argument, OperatorSchema, operator_schema
 from torchdali.errors import ArgumentError, _make
 from torchdali.experimental.dynamic import _context
@@ -42,9 +43,13 @@ DYNAMIC = _callables.Face("Tensor or Batch", "Tensor or Batch", _options)
 
 def install(package: ModuleType) -> None:
     """Fills ``torchdali.experimental.dynamic``."""
+    libraries.show(package, lambda added: _install(package, added))
+
+
+def _install(package: ModuleType, added: Iterable[OperatorSchema]) -> None:
     made = {
         name: _function(schema)
-        for name, schema in functions.schemas().items()
+        for name, schema in functions.schemas(added).items()
         if name not in functions.ALIASES
     }
     _callables.install_functions(package, made)

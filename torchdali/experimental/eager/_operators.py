@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -11,7 +11,8 @@ from torchdali._common.unsupported import names_of
 from torchdali._eager import functions
 from torchdali._eager.caller import Caller
 from torchdali._eager.reader import Reader
-from torchdali._engine.schema import ALIASES, Argument, OperatorSchema, registry
+from torchdali._engine import libraries
+from torchdali._engine.schema import ALIASES, Argument, OperatorSchema
 from torchdali.experimental.eager import _batches
 from torchdali.fn import _callables
 from torchdali.tensors import TensorListCPU
@@ -77,18 +78,25 @@ class ReaderIterator:
 def install(package: ModuleType) -> None:
     """Fills ``torchdali.experimental.eager``."""
     package.__getattr__ = names_of(package.__name__)  # type: ignore[method-assign]
+    libraries.show(package, lambda added: _install(package, added))
+
+
+def _install(package: ModuleType, added: Iterable[OperatorSchema]) -> None:
+    own = {schema.name: schema for schema in added}
     made: dict[str, Callable[..., Any]] = {
         name: _function(schema)
-        for name, schema in functions.schemas().items()
+        for name, schema in functions.schemas(own.values()).items()
         if not schema.random and name not in functions.ALIASES
     }
     made.update(
         (name, _iterator(schema))
-        for name, schema in registry().items()
-        if schema.source and name not in ("external_source", "readers.tfrecord")
+        for name, schema in own.items()
+        if schema.source
+        and not schema.hidden
+        and name not in ("external_source", "readers.tfrecord")
     )
     old = [name for name in ALIASES if name.startswith("experimental.") and ALIASES[name] in made]
-    made.update((name, _function(registry()[ALIASES[name]])) for name in old)
+    made.update((name, _function(own[ALIASES[name]])) for name in old)
     _callables.install_functions(package, made)
 
 

@@ -205,7 +205,10 @@ def _restore_nodes(document: Place, scope: Scope, allowed: Allowed) -> list[OpNo
         try:
             schema = operator_schema(operator.text())
         except KeyError:
-            operator.fail(f"is {operator.text()!r}, an operator that this version does not have")
+            operator.fail(
+                f"is {operator.text()!r}, an operator that this version does not have; if it is of "
+                "a library, load that first, with torchdali.plugin_manager.load_library()"
+            )
         group, output = None, 0
         if place["source"].is_null == (schema.name == "external_source"):
             place["source"].fail("does not go with the operator")
