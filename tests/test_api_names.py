@@ -28,10 +28,7 @@ API: dict[str, dict[str, Any]] = json.loads(
 _INSIDE = "DALI's own insides, which a module of theirs happens to import"
 _DYNAMIC = "experimental.dynamic"
 _OPERATOR = "torchdali has no such operator"
-_OPERATORS = (
-    "optical_flow",
-    *("readers.Video", "readers.VideoResize"),
-)
+_OPERATORS = ("readers.Video", "readers.VideoResize")
 _LATER = "not in this version: the guide to operators on tensors says so"
 _NOT_YET = (
     *("EvalContext.cache_results", "EvalContext.cached_results", "EvalContext.checkpoint"),

@@ -113,7 +113,6 @@ def test_missing_names_say_what_to_use_instead():
         ("from torchdali.plugin import jax", "nvidia.dali.plugin.jax .*DLPack"),
         ("from torchdali.plugin.paddle import DALIGenericIterator", "DLPack"),
         ("import torchdali.experimental.dynamic.pytorch", "dynamic.pytorch .*pipeline_def"),
-        ("from torchdali.experimental.eager import optical_flow", "fn.python_function"),
         ("from torchdali.experimental.dynamic import Stream", "pipeline_def"),
         ("from torchdali.backend_impl import TensorCPU", "torchdali.backend"),
         ("import torchdali.plugin.jax.iterator", "DLPack"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The headers for operators of users: csrc/api, and the vocabulary of csrc/core that it includes.
+"""The headers for users' operators: csrc/api, and the headers of csrc/core that it includes.
 
 The build copies them to ``torchdali/include/torchdali``, side by side.
 """

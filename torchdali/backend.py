@@ -116,7 +116,7 @@ def LoadLibrary(
 
     Raises:
         FileError: there is no such file, unless `allow_fail`.
-        UnsupportedError: it is no library of operators for this version, unless `allow_fail`.
+        UnsupportedError: it is not a library of operators for this version, unless `allow_fail`.
         ArgumentError: the name of an operator is taken, unless `allow_fail`.
     """
     try:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators in C++ and CUDA of your own: compile and load them, as in torch.utils.cpp_extension.
+"""Compiles and loads your own operators in C++ and CUDA, like torch.utils.cpp_extension.
 
 `load(name, sources)` compiles at run time; `CppExtension` and `BuildExtension` compile with
 setuptools, and `load_library(path)` loads the result. The operators are then in `torchdali.fn`,
-`ops`, `functional` and the other modules, as torchdali's own. The guide is
+`ops`, `functional` and the other modules, like torchdali's own. The guide is
 docs/guide/your_operators.md.
 
 On the command line, ``python -m torchdali.extension include`` prints the folder of the headers, and
@@ -47,7 +47,7 @@ def load_library(path: str | os.PathLike[str]) -> list[str]:
 
     Raises:
         FileError: there is no such file.
-        UnsupportedError: it is no library of operators, or one for another version of torchdali.
+        UnsupportedError: it is not a library of operators, or is for another version of torchdali.
         ArgumentError: an operator is described wrongly, or its name is taken.
     """
     return list(libraries.load(path))
@@ -88,7 +88,7 @@ def load(
 
     Raises:
         ArgumentError: a wrong name, or no sources; or an operator is described wrongly, or its name
-            is taken: start Python anew to load a changed operator.
+            is taken: restart Python to load a changed operator.
         FileError: a source does not exist.
         UnsupportedError: `with_cuda`, and there is no nvcc.
         RuntimeError: it does not compile; the text has the compiler's messages.
@@ -125,7 +125,7 @@ def CppExtension(
     extra_cuda_args: Sequence[str] = (),
     **options: Any,
 ) -> Any:
-    """Returns what setuptools compiles to a library of operators, with `BuildExtension`.
+    """Returns a setuptools extension that `BuildExtension` compiles to a library of operators.
 
     Args:
         name: dotted, of the library: ``my_package._operators`` becomes the file
@@ -226,7 +226,7 @@ def __getattr__(name: str) -> Any:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Prints what build systems other than setuptools need to know."""
+    """Prints what build systems other than setuptools need."""
     parser = argparse.ArgumentParser(prog="python -m torchdali.extension", description=main.__doc__)
     parser.add_argument("what", choices=["include", "flags"])
     options = parser.parse_args(arguments)

@@ -24,7 +24,7 @@ def load_library(library_path: str | os.PathLike[str], global_symbols: bool = Fa
 
     Raises:
         FileError: there is no such file.
-        UnsupportedError: it is no library of operators, or one for another version of torchdali.
+        UnsupportedError: it is not a library of operators, or is for another version of torchdali.
         ArgumentError: an operator is described wrongly, or its name is taken.
     """
     LoadLibrary(library_path, global_symbols)
@@ -42,7 +42,7 @@ def load_directory(
 
     Raises:
         FileError: there is no such folder.
-        UnsupportedError: a file is no library of operators, unless `allow_fail`.
+        UnsupportedError: a file is not a library of operators, unless `allow_fail`.
         ArgumentError: an operator's name is taken, unless `allow_fail`.
     """
     folder = Path(plugin_dir_path)

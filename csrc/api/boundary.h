@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What crosses the boundary between a library of operators and the engine, in C++: values of
-// arguments, tensors and errors. Write operators with operator.h.
+// Conversions between C++ and c_api.h, for libraries of operators: values of arguments, tensors and
+// errors. Write operators with operator.h.
 #pragma once
 
 #include <cxxabi.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <limits>
@@ -20,6 +19,7 @@
 #include <vector>
 
 #include "api/c_api.h"
+#include "api/views.h"
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/layout.h"
@@ -71,7 +71,7 @@ inline std::string type_of(const std::exception& e) {
   return status == 0 ? name.get() : typeid(e).name();
 }
 
-// Calls fn(). No exception leaves the library: it is told to the engine.
+// Calls fn(). An exception does not leave the library: it is reported to the engine.
 template <class Fn>
 td_status guarded(Fn&& fn) noexcept {
   try {
@@ -89,7 +89,7 @@ td_status guarded(Fn&& fn) noexcept {
       engine->fail(TD_EXCEPTION, e.what(), nullptr);
     }
   } catch (...) {
-    engine->fail(TD_EXCEPTION, "an exception that is no std::exception", nullptr);
+    engine->fail(TD_EXCEPTION, "an exception that is not a std::exception", nullptr);
   }
   return 1;
 }
@@ -99,17 +99,6 @@ inline SampleView from_c(const td_view& from) {
           .dtype = static_cast<DType>(from.dtype),
           .shape = Shape(std::span(from.shape, static_cast<size_t>(from.ndim))),
           .layout = Layout(std::string_view(from.layout, static_cast<size_t>(from.layout_size)))};
-}
-inline td_view to_c(const SampleView& from) {
-  td_view view{};
-  view.data = from.data;
-  view.dtype = static_cast<int32_t>(from.dtype);
-  view.ndim = from.shape.ndim();
-  std::copy(from.shape.begin(), from.shape.end(), view.shape);
-  view.layout_size = from.layout.size();
-  const std::string_view letters = from.layout.str();
-  std::copy(letters.begin(), letters.end(), view.layout);
-  return view;
 }
 
 // How values of T cross the boundary.

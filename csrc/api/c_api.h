@@ -17,15 +17,15 @@
 extern "C" {
 #endif
 
-typedef struct td_library_schemas td_library_schemas; /* where a library adds its operators */
+typedef struct td_library_schemas td_library_schemas; /* of one library */
 typedef struct td_schema td_schema;                   /* of one operator */
-typedef struct td_spec td_spec;                       /* one use of it, while that is made */
+typedef struct td_spec td_spec;                       /* an operator of a pipeline, while it is constructed */
 typedef struct td_sample td_sample;                   /* one sample, while it is run */
-typedef struct td_argument td_argument; /* an argument of a use; lives as long as that */
-typedef struct td_layouts td_layouts;   /* the layouts of an input; likewise */
+typedef struct td_argument td_argument; /* of an operator of a pipeline; lives as long as it */
+typedef struct td_layouts td_layouts;   /* of an input; likewise */
 
-/* 0, or 1 if the function failed. The error is kept for the calling thread, and belongs to the
-   function of the library that runs: it returns 1, too. */
+/* 0, or 1 if the function failed. The engine keeps the error for the calling thread, and the
+   function of the library that called returns 1, too. */
 typedef int32_t td_status;
 
 enum { /* td_engine.fail() */
@@ -38,7 +38,7 @@ enum { /* td_engine.fail() */
        TD_DATA_ERROR,
        TD_UNSUPPORTED_ERROR,
        TD_INTERNAL_ERROR,
-       TD_EXCEPTION /* that the library did not expect: the message begins with its type */
+       TD_EXCEPTION /* any other C++ exception: the message begins with its type */
 };
 
 enum { /* types of arguments */
@@ -57,7 +57,7 @@ enum { /* types of arguments */
 
 enum { TD_OPTIONAL = 1, TD_HOST = 2 };                           /* inputs */
 enum { TD_REQUIRED = 1, TD_PER_SAMPLE = 2, TD_HAS_DEFAULT = 4 }; /* arguments, declared */
-enum { TD_GIVEN = 1, TD_DEFINED = 2, TD_TENSOR = 4 };            /* arguments, in a use */
+enum { TD_GIVEN = 1, TD_DEFINED = 2, TD_TENSOR = 4 };            /* arguments, as passed */
 enum {                                                           /* td_engine.set() */
        TD_RANDOM = 1,
        TD_SIDE_EFFECTS = 2,
@@ -74,7 +74,7 @@ typedef struct td_view { /* a sample, or one value of an argument */
   char layout[TD_MAX_DIMS];
 } td_view;
 
-typedef struct td_value { /* what is not in use is 0 */
+typedef struct td_value { /* unused fields are 0 */
   int64_t integer;        /* TD_BOOL, TD_INT, enumerators */
   double number;          /* TD_FLOAT */
   const char* text;       /* TD_STRING, TD_LAYOUT; ends with 0 */
@@ -126,7 +126,7 @@ typedef struct td_engine {
   void (*set_cpu)(td_schema* schema, const td_operator* op);
   void (*set_gpu)(td_schema* schema, const td_operator* op, const td_kernel* kernel);
 
-  /* A use, in create(). */
+  /* For create(). */
   int32_t (*num_inputs)(const td_spec* spec);
   uint32_t (*argument_state)(const td_spec* spec, const char* name);
   /* The constant, or the default; valid until create() returns. */
@@ -134,7 +134,7 @@ typedef struct td_engine {
   const td_argument* (*argument)(td_spec* spec, const char* name, int32_t type);
   const td_layouts* (*layouts)(td_spec* spec, int32_t input);
 
-  /* A sample, in run(). */
+  /* For run(). */
   int32_t (*count_inputs)(const td_sample* sample);
   td_status (*input)(const td_sample* sample, int32_t index, td_view* view);
   /* Replaces the layout of a view, which may be empty, by the one that the operator declares. */

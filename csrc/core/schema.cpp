@@ -324,6 +324,10 @@ SchemaBuilder& SchemaBuilder::graph_role(GraphRole role) {
   schema_->graph_role = role;
   return *this;
 }
+SchemaBuilder& SchemaBuilder::gpu_by_copy() {
+  schema_->gpu_by_copy = true;
+  return *this;
+}
 SchemaBuilder& SchemaBuilder::parts(std::string host_part, std::string device_part) {
   schema_->host_part = std::move(host_part);
   schema_->device_part = std::move(device_part);
@@ -343,6 +347,11 @@ SchemaBuilder& SchemaBuilder::host_input(int index) {
 }
 SchemaBuilder& SchemaBuilder::lacks(std::string what) {
   schema_->lacks.push_back(std::move(what));
+  return *this;
+}
+SchemaBuilder& SchemaBuilder::unsupported(std::string why, std::string instead) {
+  schema_->never = std::move(why);
+  schema_->instead = std::move(instead);
   return *this;
 }
 SchemaBuilder& SchemaBuilder::each_frame() {

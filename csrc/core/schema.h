@@ -171,12 +171,15 @@ struct Schema {
   GraphRole graph_role = GraphRole::kNone;
   bool chains_on_gpu = false;  // the GPU operator can be fused by its image role (gpu/chain.h)
   bool mixed = false;          // has device="mixed": runs on the CPU, and its output is copied
+  bool gpu_by_copy = false;    // device="gpu": runs on the CPU; inputs and outputs are copied
   // The operators that divide the work of this one between host and GPU: of a decoder, or of a
   // resizer for which a decoder decodes only the region that it reads. docs/design/gpu_jpeg.md.
   std::string host_part, device_part;
   // Arguments with which a decoder always decodes the whole image.
   std::vector<std::string> whole_image_args;
   std::vector<std::string> lacks;  // features of DALI's operator that are missing
+  // For a name of DALI that exists only to raise an error: why, and what to use instead.
+  std::string never = {}, instead = {};
   std::function<std::unique_ptr<Operator>(const OpSpec&)> make_cpu, make_gpu;
 
   const ArgSchema* find_arg(std::string_view arg_name) const;
@@ -275,6 +278,7 @@ class SchemaBuilder {
   SchemaBuilder& repeats_inputs();
   SchemaBuilder& volumes();
   SchemaBuilder& mixed();
+  SchemaBuilder& gpu_by_copy();
   SchemaBuilder& image_role(ImageRole role);
   SchemaBuilder& audio_role(AudioRole role);
   SchemaBuilder& graph_role(GraphRole role);
@@ -282,6 +286,8 @@ class SchemaBuilder {
   SchemaBuilder& whole_image_args(std::vector<std::string> names);
   // A feature of DALI's operator that is missing, for the list of operators: "TIFF files".
   SchemaBuilder& lacks(std::string what);
+  // A use of the operator raises an error: "cannot run: it {why}", and what to use instead.
+  SchemaBuilder& unsupported(std::string why, std::string instead);
   // The CPU implementation: a class derived from Operator, constructed from an OpSpec.
   template <class Op>
   SchemaBuilder& cpu();

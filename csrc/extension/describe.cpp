@@ -66,7 +66,7 @@ void add_with_default(td_schema& s, const char* name, ArgType type, const char* 
 
 void check_name(const td_schema& schema, const char* what, const char* name) {
   TORCHDALI_CHECK(is_name(name), "the operator ", schema.name, " has an ", what, " named \"", name,
-                  "\", which is no lower-case name of Python");
+                  "\", which is not a lower-case Python name");
 }
 
 }  // namespace
@@ -159,8 +159,8 @@ void td_library_schemas::check() const {
   for (const auto& schema : all) {
     TORCHDALI_CHECK(extension::is_dotted_name(schema->name), "an operator is named \"",
                     schema->name,
-                    "\": names are lower-case names of Python, with dots between "
-                    "the modules and the name");
+                    "\": a name is lower-case Python names with dots "
+                    "between them");
     TORCHDALI_CHECK(names.insert(schema->name).second, "two operators are named ", schema->name);
     const auto need = [&](bool has, const char* what) {
       TORCHDALI_CHECK(has, "the operator ", schema->name, " has no ", what);

@@ -27,7 +27,7 @@ td_status keeping_errors(Fn&& fn) noexcept {
   }
 }
 
-// An exception that the code of a library did not expect.
+// Any exception of a library's code that is not a torchdali::Error.
 class Unexpected final : public std::exception {
  public:
   explicit Unexpected(std::string what) : what_(std::move(what)) {}
@@ -54,7 +54,7 @@ inline void check(td_status status, const std::string& library) {
   try {
     std::rethrow_exception(error);
   } catch (const Unexpected& e) {
-    raise(ErrorKind::kRuntime, e.what(), " (an exception of the code of ", library, ")");
+    raise(ErrorKind::kRuntime, e.what(), " (an exception in the code of ", library, ")");
   }
 }
 

@@ -22,7 +22,7 @@ std::map<std::string, Described, std::less<>>& described() {
 const td_library& read_version(void* handle, const std::string& path) {
   const auto entry = reinterpret_cast<td_entry>(dlsym(handle, TD_ENTRY));
   TORCHDALI_CHECK_KIND(kUnsupported, entry != nullptr, path,
-                       " is no library of operators for torchdali",
+                       " is not a library of torchdali operators",
                        to_fix("compile its sources with torchdali.extension.load(), with "
                               "TORCHDALI_OPERATOR in one of them; libraries that were built for "
                               "DALI cannot be used"));
@@ -80,9 +80,9 @@ void OperatorLibrary::add() {
     const Described* other = find_described(name);
     TORCHDALI_CHECK(find_schema(name) == nullptr, "the operator ", name, " of ", path_,
                     other == nullptr ? " has the name of an operator of torchdali"
-                                     : " is already there, from " + other->library,
+                                     : " exists already, from " + other->library,
                     to_fix(other == nullptr ? "give it another name, such as my." + name
-                                            : "start Python anew to load another version of it"));
+                                            : "restart Python to load another version of it"));
   }
   for (const auto& schema : schemas_->all) {
     described().emplace(

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "api/views.h"
 #include "core/argument.h"
 #include "extension/describe.h"
 #include "extension/errors.h"
@@ -63,23 +64,11 @@ struct td_spec {
 namespace torchdali::extension {
 namespace {
 
-td_view to_c(const SampleView& from) {
-  td_view view{};
-  view.data = from.data;
-  view.dtype = static_cast<int32_t>(from.dtype);
-  view.ndim = from.shape.ndim();
-  std::copy(from.shape.begin(), from.shape.end(), view.shape);
-  view.layout_size = from.layout.size();
-  const std::string_view letters = from.layout.str();
-  std::copy(letters.begin(), letters.end(), view.layout);
-  return view;
-}
-
-// Checks what a library says.
+// Raises for views that no tensor has: the library is not trusted.
 SampleView from_c(const td_view& from) {
   TORCHDALI_CHECK(from.ndim >= 0 && from.ndim <= kMaxDims && from.layout_size >= 0 &&
                       from.layout_size <= kMaxDims && from.dtype >= 0 && from.dtype < kNumDTypes,
-                  "the operator makes a tensor of an unknown element type, or of more than ",
+                  "the operator makes a tensor of an unknown element type or of more than ",
                   kMaxDims, " dimensions");
   const Shape shape(std::span(from.shape, static_cast<size_t>(from.ndim)));
   for (const int64_t extent : shape)
@@ -208,7 +197,7 @@ int32_t count_inputs(const td_sample* sample) { return sample->ctx.num_inputs();
 td_status input(const td_sample* sample, int32_t index, td_view* view) {
   return keeping_errors([&] {
     check_input(sample->ctx, index);
-    *view = to_c(sample->ctx.input(index));
+    *view = api::to_c(sample->ctx.input(index));
   });
 }
 
@@ -216,7 +205,7 @@ td_status check_layout(const td_layouts* layouts, td_view* view) {
   return keeping_errors([&] {
     SampleView sample = from_c(*view);
     sample.layout = layouts->layout(sample);
-    *view = to_c(sample);
+    *view = api::to_c(sample);
   });
 }
 
@@ -258,7 +247,7 @@ td_status share_input(td_sample* sample, int32_t output, int32_t input, const td
     const auto bytes = checked_size_bytes(shared), of = static_cast<size_t>(whole.size_bytes());
     TORCHDALI_CHECK(bytes == 0 || (at >= begin && at - begin <= of && bytes <= of - (at - begin)),
                     "output ", output, " is to be a view of input ", input,
-                    ", and is not inside its memory");
+                    ", but is not inside its memory");
     sample->ctx.share_input(output, input, shared);
   });
 }

@@ -72,12 +72,11 @@ nb::dict describe(const Schema& s) {
                                        [](const InputSchema& i) { return !i.optional; });
   const bool generates =
       s.make_cpu && !needs_input && !s.source && !s.side_effects && !s.hidden && !s.outputs.empty();
-  // So can one whose GPU part is the copy; its inputs are copied to the host.
-  const bool by_copy = s.device_part == "copy.to_gpu";
-  if (s.make_gpu || generates || s.external || by_copy) devices.append("gpu");
+  if (s.make_gpu || generates || s.external || s.gpu_by_copy || !s.never.empty())
+    devices.append("gpu");
   if (s.mixed) devices.append("mixed");
   d["has_kernel"] = s.make_gpu != nullptr;
-  d["gpu_by_copy"] = by_copy;
+  d["gpu_by_copy"] = s.gpu_by_copy;
   d["inputs"] = inputs;
   d["max_inputs"] = s.max_inputs;
   d["outputs"] = outputs;
@@ -90,6 +89,8 @@ nb::dict describe(const Schema& s) {
   d["source"] = s.source;
   d["hidden"] = s.hidden;
   d["lacks"] = s.lacks;
+  d["never"] = s.never;
+  d["instead"] = s.instead;
   d["sequences"] = s.sequences;
   d["volumes"] = s.volumes;
   return d;

@@ -189,7 +189,7 @@ def test_what_is_not_here_says_so():
     ):
         with pytest.raises(errors.UnsupportedError, match="not available"):
             call()
-    for name in ("capture", "pytorch", "Stream", "optical_flow", "checkpoint"):
+    for name in ("capture", "pytorch", "Stream", "checkpoint"):
         with pytest.raises(errors.UnsupportedNameError, match=f"dynamic.{name} has no counterpart"):
             getattr(ndd, name)
     with pytest.raises(errors.ArgumentError, match=r"(?s)`seed` has a meaning.*rng=RNG"):

@@ -49,7 +49,7 @@ def test_errors_name_operator_value_and_line():
     with pytest.raises(TypeError, match=r"add of TensorListCPU and int\) is off\n.*arithmetic"):
         batch + 1
     with pytest.raises(errors.UnsupportedNameError, match="no counterpart"):
-        eager.optical_flow  # noqa: B018
+        eager.constant  # noqa: B018
     assert batch == batch
     assert len({batch, TensorListCPU(batch)}) == 2
 

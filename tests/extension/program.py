@@ -325,7 +325,7 @@ def descriptions_and_names():
     text = "int nothing;"
     has(
         error_of(lambda: extension.load("nothing", source("nothing", text)), NotImplementedError),
-        "no library of operators",
+        "not a library of torchdali operators",
     )
     has(error_of(lambda: extension.load("broken", source("broken", "int x = ;"))), "broken")
     has(error_of(lambda: extension.load("a-b", "x.cpp")), "'a-b'")

@@ -82,7 +82,7 @@ def test_files_that_are_no_libraries(tmp_path):
     library.write_text("no library")
     with pytest.raises(errors.UnsupportedError, match=r"libmine\.so cannot be loaded"):
         plugin_manager.load_library(str(library))
-    with pytest.raises(errors.UnsupportedError, match=r"is no library of operators for torchdali"):
+    with pytest.raises(errors.UnsupportedError, match=r"is not a library of torchdali operators"):
         plugin_manager.load_library(torchdali._C.__file__)
     with pytest.raises(errors.FileError, match=r"nothing\.so.*does not exist"):
         extension.load_library("nothing.so")

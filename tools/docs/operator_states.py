@@ -16,6 +16,7 @@ __all__ = ["missing", "page"]
 
 _ABSENT = "absent"
 _COMPLETE = "complete"
+_NEVER = "never"
 _PLUGIN = "plugin.pytorch.fn."  # torchdali has these functions in fn
 _KINDS = {"sequences": "frame sequences", "volumes": "volumes"}
 
@@ -74,7 +75,11 @@ def page(facts: Mapping[str, Mapping[str, Any]], record: Record | None, kernels:
     more = [schema for schema in registry().values() if schema not in known]
     summary = "; ".join(
         f"on the {device.upper()} "
-        + ", ".join(f"{count[state]} {state}" for state in (_COMPLETE, "partial", _ABSENT))
+        + ", ".join(
+            f"{count[state]} {state}"
+            for state in (_COMPLETE, "partial", _ABSENT, _NEVER)
+            if state != _NEVER or count[state]
+        )
         for device, count in counts.items()
     )
     lines = [
@@ -84,7 +89,8 @@ def page(facts: Mapping[str, Mapping[str, Any]], record: Record | None, kernels:
         "This page is derived from the registry. An operator is `complete` if it supports all "
         "inputs, layouts, arguments and tensor arguments of DALI's operator, and declares no "
         "missing feature. An empty cell means that DALI does not have the operator on that device "
-        "either. On the CPU, `complete` is also used for operators that DALI has on the GPU only.",
+        "either. `never` gives the reason why an operator raises an error. On the CPU, `complete` "
+        "is also used for operators that DALI has on the GPU only.",
         "",
         f"Of {len(facts)} operators, {summary}.",
         "",
@@ -118,7 +124,7 @@ def _on_gpu(schema: OperatorSchema) -> bool:
 
 def _ran(schema: OperatorSchema | None, record: Record | None, kernels: str) -> str:
     """Returns on which GPU an operator ran, or "" if it has no GPU part."""
-    if schema is None or not _on_gpu(schema):
+    if schema is None or schema.never or not _on_gpu(schema):
         return ""
     # "mixed" passes work to an operator with another name (docs/design/gpu_jpeg.md).
     if not schema.has_kernel and "mixed" not in schema.devices:
@@ -148,11 +154,8 @@ def _about(record: Record | None, kernels: str) -> Iterator[str]:
 
 
 def _reason(name: str) -> str:
-    """Returns why an operator will stay absent, or "" if it is only not implemented yet."""
-    reason = alternative(f"fn.{name}", "").reason
-    if reason == "operator":
-        return ""
-    text = REASONS[reason][1].removesuffix(".")
+    """Returns why an operator is absent."""
+    text = REASONS[alternative(f"fn.{name}", "").reason][1].removesuffix(".")
     return f": {text[0].lower()}{text[1:]}"
 
 
@@ -162,5 +165,7 @@ def _state(name: str, schema: OperatorSchema | None, facts: Mapping[str, Any], d
     if not there:
         return f"{_ABSENT}{_reason(name) if schema is None else ''}" if theirs else ""
     assert schema is not None
+    if schema.never:
+        return f"{_NEVER}: {schema.never}"
     lacking = "; ".join(missing(schema, facts))
     return f"partial: without {lacking}" if lacking else _COMPLETE

@@ -34,6 +34,8 @@ def operator_page(schema: OperatorSchema) -> str:
     facts += ["frame sequences"] * schema.sequences + ["volumes"] * schema.volumes
     facts += ["random: takes a `seed`"] * schema.random
     lines += [" · ".join(facts), ""]
+    if schema.never:
+        lines += [f"Cannot run: it {schema.never}.", ""]
     if schema.lacks:
         lines += [f"Not implemented yet: {'; '.join(schema.lacks)}.", ""]
     if schema.inputs:

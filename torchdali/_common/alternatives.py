@@ -12,10 +12,6 @@ __all__ = ["REASONS", "Alternative", "alternative"]
 
 # Short names of reasons -> heading and text on the page, in its order.
 REASONS = {
-    "operator": (
-        "Operators that are not implemented yet",
-        "See also [the state of DALI's operators](operators.md).",
-    ),
     "video": ("Video", "The engine does not decode video."),
     "framework": ("Other frameworks", "torchdali is for PyTorch."),
     "dynamic": (
@@ -52,10 +48,10 @@ _OWN_OPERATORS = (
 
 # By kind of the name, if the path has no entry of its own.
 _BY_KIND = {
-    "readers": Alternative("operator", _SOURCES),
-    "inputs": Alternative("operator", _SOURCES),
+    "readers": Alternative("video", _SOURCES),
+    "inputs": Alternative("video", _SOURCES),
     "video/sequence": Alternative("video", _SOURCES),
-    "decoders": Alternative("operator", _DECODE),
+    "decoders": Alternative("video", _DECODE),
     "module": Alternative("insides", "docs/guide/from_dali.md lists the modules that are here"),
     "name": Alternative("insides", "docs/guide/from_dali.md lists what is different from DALI"),
 }
@@ -133,7 +129,6 @@ _BY_PATH = {
         "insides", "write the expression with the operators of Python and torchdali.math"
     ),
     "*.constant": Alternative("insides", "use types.Constant"),
-    "*.optical_flow": Alternative("operator", _FUNCTIONS),
     "*.decoders.video": Alternative("video", _DECODE),
     "*.video_reader": Alternative("video", _SOURCES),
     "*.video_reader_resize": Alternative("video", _SOURCES),
@@ -174,4 +169,4 @@ def alternative(path: str, kind: str) -> Alternative:
     own = [key for key in _OWN if any(f"{one}.".startswith(f"{key}.") for one in spellings)]
     if own:
         return _OWN[max(own, key=len)]
-    return _BY_KIND.get(kind, Alternative("operator", _FUNCTIONS))
+    return _BY_KIND.get(kind, Alternative("insides", _FUNCTIONS))

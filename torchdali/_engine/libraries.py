@@ -34,7 +34,7 @@ def show(
     add: Callable[[Sequence[OperatorSchema]], None],
     shown: Callable[[str], str] = str,
 ) -> None:
-    """Lets a package show operators: all that there are, and at once those of later libraries.
+    """Lets a package show all operators, also those of libraries that are loaded later.
 
     Args:
         package: where their names are.
@@ -66,7 +66,7 @@ def load(path: str | os.PathLike[str], global_symbols: bool = False) -> tuple[st
 
     Raises:
         FileError: there is no such file.
-        UnsupportedError: it is no library of operators, or one for another version.
+        UnsupportedError: it is not a library of operators, or is one for another version.
         ArgumentError: an operator is described wrongly, or its name is taken.
     """
     file = os.path.realpath(os.fspath(path))
@@ -93,13 +93,13 @@ def load(path: str | os.PathLike[str], global_symbols: bool = False) -> tuple[st
 
 def _check(name: str, file: str, display: _Display) -> None:
     if any(keyword.iskeyword(part) for part in name.split(".")):
-        raise _make(ArgumentError, f"the operator {name} of {file} has a keyword of Python as name")
+        raise _make(ArgumentError, f"the operator {name} of {file} has a Python keyword as name")
     taken = _conflict(display.package, display.shown(name))
     if taken is not None:
         raise _make(
             ArgumentError,
             f"the operator {name} of {file} has a name that is taken: there is {taken} already",
-            fix=f"rename it, for instance to my.{name}; start Python anew to load another version "
+            fix=f"rename it, for instance to my.{name}; restart Python to load another version "
             "of an operator",
         )
 

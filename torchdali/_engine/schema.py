@@ -175,6 +175,8 @@ class OperatorSchema:
     volumes: bool = False
     library: str = ""  # the file that it comes from; empty for torchdali's own
     lacks: tuple[str, ...] = ()  # what it cannot do yet, though DALI's can
+    never: str = ""  # why every use raises an error, which suggests `instead`
+    instead: str = ""
     by_name: dict[str, Argument] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -298,6 +300,8 @@ def _schema(raw: dict[str, Any]) -> OperatorSchema:
         volumes=raw["volumes"],
         library=os.fsdecode(_C.library_of(raw["name"])),
         lacks=tuple(raw["lacks"]),
+        never=raw["never"],
+        instead=raw["instead"],
         by_name={arg.name: arg for arg in args},
     )
 

@@ -26,6 +26,14 @@ _UNIVERSAL = {arg.name: arg for arg in UNIVERSAL}
 
 def check_device(schema: OperatorSchema, device: str, location: SourceLocation | None) -> None:
     """Raises UnsupportedError if the operator cannot run on `device`."""
+    if schema.never:
+        raise _make(
+            UnsupportedError,
+            f"cannot run: it {schema.never}",
+            operator=schema.fn_name,
+            location=location,
+            fix=schema.instead,
+        )
     if device not in _DEVICES:
         raise _make(
             ArgumentError,

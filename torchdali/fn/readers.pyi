@@ -870,7 +870,7 @@ def numpy(
     that are close to each other. Fractional coordinates are rounded to the nearest integer,
     halves away from zero.
 
-    With device="gpu" arrays are read on the host, into pinned memory, and copied, not by
+    With device="gpu" arrays are read on the host, into pinned memory, and copied, not read by
     GPUDirect Storage.
 
     Args:

@@ -86,6 +86,7 @@ __all__ = [
     "one_hot",
     "ones",
     "ones_like",
+    "optical_flow",
     "pad",
     "pad_crop",
     "paste",
@@ -569,7 +570,7 @@ def bbox_rotate(
         labels: Sample or batch. One for each box, any element type; further dimensions are
             kept. Optional.
         angle: float or one value for each sample (tensor, Batch), required. Angle in degrees;
-            counterclockwise (the first row is on top).
+            counterclockwise.
         input_shape: int or list of int or one value for each sample (tensor, Batch), required.
             Shape of the image before the rotation, in `shape_layout`.
         bbox_layout: layout str, default "xyXY". Order of the coordinates of a box: x, y for its
@@ -2980,6 +2981,68 @@ def ones_like(
     layout: str | None = None,
     batched: bool | None = False,
     device: str | os.PathLike[str] | None = None,
+) -> Batch: ...
+@overload
+def optical_flow(
+    sequence: Sample,
+    hints: Any | None = None,
+    /,
+    *,
+    preset: float | None = 0.0,
+    output_grid: int | None = 4,
+    hint_grid: int | None = 4,
+    enable_temporal_hints: bool | None = False,
+    enable_external_hints: bool | None = False,
+    image_type: types.DALIImageType | None = types.DALIImageType.RGB,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+    output_format: Any = None,
+) -> torch.Tensor:
+    """The motion between consecutive frames, as DALI computes it with a part of NVIDIA's GPUs.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        sequence: Sample or batch. The frames of a video, in order. Layouts: FHWC.
+        hints: Sample or batch. External hints, with `enable_external_hints`. Layouts: FHWC.
+            Optional.
+        preset: float, default 0.0. Speed and quality: 0 is slow and good, 1 fast.
+        output_grid: int, default 4. Pixels that share a vector, along each axis: 1, 2 or 4.
+        hint_grid: int, default 4. Pixels that share a hint, along each axis: 1, 2, 4 or 8.
+        enable_temporal_hints: bool, default False. Use the vectors of the frame before as
+            hints.
+        enable_external_hints: bool, default False. Use the second input.
+        image_type: types.DALIImageType, default types.DALIImageType.RGB. Colors of the frames.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+        output_format: deprecated; use `output_grid`.
+
+    Returns:
+        Sample or batch: Vectors (x, y) in pixels, float32.
+    """
+
+@overload
+def optical_flow(
+    sequence: Samples,
+    hints: Any | None = None,
+    /,
+    *,
+    preset: float | None = 0.0,
+    output_grid: int | None = 4,
+    hint_grid: int | None = 4,
+    enable_temporal_hints: bool | None = False,
+    enable_external_hints: bool | None = False,
+    image_type: types.DALIImageType | None = types.DALIImageType.RGB,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+    output_format: Any = None,
 ) -> Batch: ...
 @overload
 def pad(

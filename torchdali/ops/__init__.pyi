@@ -79,6 +79,7 @@ __all__ = [
     "OneHot",
     "Ones",
     "OnesLike",
+    "OpticalFlow",
     "Pad",
     "PadCrop",
     "Paste",
@@ -565,8 +566,7 @@ class BBoxRotate(_Operator):
         bboxes: DataNode. Boxes in the order of `bbox_layout`; float32, shape (boxes, 4).
         labels: DataNode. One for each box, any element type; further dimensions are kept.
             Optional.
-        angle: float or DataNode, required. Angle in degrees; counterclockwise (the first row is
-            on top).
+        angle: float or DataNode, required. Angle in degrees; counterclockwise.
         input_shape: int or list of int or DataNode, required. Shape of the image before the
             rotation, in `shape_layout`.
         bbox_layout: layout str, default "xyXY". Order of the coordinates of a box: x, y for its
@@ -3327,6 +3327,69 @@ class OnesLike(_Operator):
     def __call__(
         self,
         data_like: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class OpticalFlow(_Operator):
+    """The motion between consecutive frames, as DALI computes it with a part of NVIDIA's GPUs.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        sequence: DataNode. The frames of a video, in order. Layouts: FHWC.
+        hints: DataNode. External hints, with `enable_external_hints`. Layouts: FHWC. Optional.
+        preset: float, default 0.0. Speed and quality: 0 is slow and good, 1 fast.
+        output_grid: int, default 4. Pixels that share a vector, along each axis: 1, 2 or 4.
+        hint_grid: int, default 4. Pixels that share a hint, along each axis: 1, 2, 4 or 8.
+        enable_temporal_hints: bool, default False. Use the vectors of the frame before as
+            hints.
+        enable_external_hints: bool, default False. Use the second input.
+        image_type: types.DALIImageType, default types.DALIImageType.RGB. Colors of the frames.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+        output_format: deprecated; use `output_grid`.
+
+    Returns:
+        DataNode: Vectors (x, y) in pixels, float32.
+    """
+
+    def __init__(
+        self,
+        *,
+        preset: float | None = 0.0,
+        output_grid: int | None = 4,
+        hint_grid: int | None = 4,
+        enable_temporal_hints: bool | None = False,
+        enable_external_hints: bool | None = False,
+        image_type: types.DALIImageType | None = types.DALIImageType.RGB,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+        output_format: Any = None,  # deprecated
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        sequence: DataNode,
+        hints: DataNode | None = None,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        sequence: list[DataNode],
+        hints: Any | None = None,
         /,
         **kwargs: Any,
     ) -> list[DataNode]: ...

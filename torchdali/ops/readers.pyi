@@ -883,7 +883,7 @@ class Numpy(_Operator):
     that are close to each other. Fractional coordinates are rounded to the nearest integer,
     halves away from zero.
 
-    With device="gpu" arrays are read on the host, into pinned memory, and copied, not by
+    With device="gpu" arrays are read on the host, into pinned memory, and copied, not read by
     GPUDirect Storage.
 
     Args:

@@ -192,7 +192,7 @@ TORCHDALI_OPERATOR("bbox_rotate")
     .output("rotated_labels", "Their labels; only if labels are given.")
     .num_outputs([](const OpSpec& spec) { return spec.num_inputs > 1 ? 2 : 1; })
     .required_arg("angle", ArgType::kFloat,
-                  "Angle in degrees; counterclockwise (the first row is on top).",
+                  "Angle in degrees; counterclockwise.",
                   Arity::kPerSample)
     .required_arg("input_shape", ArgType::kIntVec,
                   "Shape of the image before the rotation, in `shape_layout`.", Arity::kPerSample)

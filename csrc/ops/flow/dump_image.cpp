@@ -66,14 +66,13 @@ TORCHDALI_OPERATOR("dump_image")
         "Writes each image to a file in the working folder and passes the data on. Files are "
         "named \"{index in the batch}-{suffix}-0.ppm\", contain plain text (PPM, or PGM for one "
         "channel), and are overwritten by the next batch. With device=\"gpu\" the data is copied "
-        "to the "
-        "host and back.")
+        "to the host and back.")
     .input("data", "Images [height, width, channels] of uint8, with one or three channels.")
     .output("data", "The input, unchanged.")
     .arg("suffix", std::string(), "Part of the names of the files.")
     .arg("input_layout", Layout("HWC"), "Layout of the images; only \"HWC\" is possible.")
     .side_effects()
-    .parts("", "copy.to_gpu")
+    .gpu_by_copy()
     .cpu<DumpImage>();
 
 }  // namespace

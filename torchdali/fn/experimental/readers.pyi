@@ -48,8 +48,8 @@ def fits(
     as images; what ZBLANK marks is NaN.
 
     The files come from `file_root`, a folder; from `file_list`, a text file of paths; or from
-    `files`, paths given here. With device="gpu" they are read on the host and copied, not by
-    GPUDirect Storage.
+    `files`, paths given here. With device="gpu" they are read on the host and copied, not read
+    by GPUDirect Storage.
 
     Args:
         hdu_indices: int or list of int, default [2]. Which HDUs to read; 1 is the primary one.

@@ -84,8 +84,7 @@ TORCHDALI_OPERATOR("experimental.readers.fits")
         "NOCOMPRESS count as images; what ZBLANK marks is NaN.\n\n"
         "The files come from `file_root`, a folder; from `file_list`, a text file of paths; or "
         "from `files`, paths given here. With device=\"gpu\" they are read on the host and copied, "
-        "not "
-        "by GPUDirect Storage.")
+        "not read by GPUDirect Storage.")
     .output("data", "An image, in C order (NAXIS1 is the last axis), without a layout.")
     .num_outputs([](const OpSpec& spec) {
       return static_cast<int>(spec.get<std::vector<int64_t>>("hdu_indices").size());
@@ -96,7 +95,7 @@ TORCHDALI_OPERATOR("experimental.readers.fits")
                   "Element types of the outputs, one for each; other types are an error. By "
                   "default those of the files.")
     .with([](SchemaBuilder& schema) { array_reader_args(schema, "*.fits"); })
-    .parts("", "copy.to_gpu")
+    .gpu_by_copy()
     .cpu<FitsReader>();
 
 }  // namespace

@@ -198,8 +198,8 @@ TORCHDALI_OPERATOR("readers.numpy")
         "`roi_shape` or their `rel_` forms, along `roi_axes`. Only its bytes are read, and those "
         "between parts of it that are close to each other. Fractional coordinates are rounded to "
         "the nearest integer, halves away from zero.\n\n"
-        "With device=\"gpu\" arrays are read on the host, into pinned memory, and copied, not by "
-        "GPUDirect Storage.")
+        "With device=\"gpu\" arrays are read on the host, into pinned memory, and copied, not read "
+        "by GPUDirect Storage.")
     .output("data", "The array or its region, in C order, without a layout.")
     .optional_arg("roi_start", ArgType::kIntVec, "First element of the region, one value per axis.",
                   kRegionArity)
@@ -231,10 +231,9 @@ TORCHDALI_OPERATOR("readers.numpy")
          "memory. An error where the file system does not support it.")
     .arg("register_buffers", true,
          "Of DALI's GPU reader: registers buffers for GPUDirect Storage. This reader copies from "
-         "pinned "
-         "memory, which needs no registration: both values do the same.")
+         "pinned memory, which needs no registration: both values do the same.")
     .with([](SchemaBuilder& schema) { array_reader_args(schema, "*.npy"); })
-    .parts("", "copy.to_gpu")
+    .gpu_by_copy()
     .cpu<NumpyReader>();
 
 }  // namespace
