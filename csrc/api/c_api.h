@@ -19,8 +19,8 @@ extern "C" {
 
 typedef struct td_library_schemas td_library_schemas; /* of one library */
 typedef struct td_schema td_schema;                   /* of one operator */
-typedef struct td_spec td_spec;                       /* an operator of a pipeline, while it is constructed */
-typedef struct td_sample td_sample;                   /* one sample, while it is run */
+typedef struct td_spec td_spec;         /* an operator of a pipeline, while it is constructed */
+typedef struct td_sample td_sample;     /* one sample, while it is run */
 typedef struct td_argument td_argument; /* of an operator of a pipeline; lives as long as it */
 typedef struct td_layouts td_layouts;   /* of an input; likewise */
 
