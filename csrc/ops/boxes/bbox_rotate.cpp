@@ -191,8 +191,7 @@ TORCHDALI_OPERATOR("bbox_rotate")
     .output("rotated", "The boxes that remain, in the units and the order of the input.")
     .output("rotated_labels", "Their labels; only if labels are given.")
     .num_outputs([](const OpSpec& spec) { return spec.num_inputs > 1 ? 2 : 1; })
-    .required_arg("angle", ArgType::kFloat,
-                  "Angle in degrees; counterclockwise.",
+    .required_arg("angle", ArgType::kFloat, "Angle in degrees; counterclockwise.",
                   Arity::kPerSample)
     .required_arg("input_shape", ArgType::kIntVec,
                   "Shape of the image before the rotation, in `shape_layout`.", Arity::kPerSample)
