@@ -22,16 +22,13 @@
 #include "api/views.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/image_types.h"
 #include "core/layout.h"
 #include "core/view.h"
 
 #define TORCHDALI_HIDDEN __attribute__((visibility("hidden")))
 
 namespace torchdali {
-
-// DALI's numbers, as in torchdali.types.
-enum class ImageType : int8_t { kRGB, kBGR, kGray, kYCbCr, kAnyData };
-enum class InterpType : int8_t { kNN, kLinear, kCubic, kLanczos3, kTriangular, kGaussian };
 
 enum class ArgType : int32_t {
   kBool = TD_BOOL,

@@ -15,16 +15,13 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/expression.h"
+#include "core/image_types.h"
 #include "core/layout.h"
 
 namespace torchdali {
 
 class Operator;
 struct OpSpec;
-
-// DALI's numbers; torchdali/types.py has the same.
-enum class ImageType : int8_t { kRGB, kBGR, kGray, kYCbCr, kAnyData };
-enum class InterpType : int8_t { kNN, kLinear, kCubic, kLanczos3, kTriangular, kGaussian };
 
 enum class ArgType : int8_t {
   kBool,
