@@ -34,7 +34,10 @@ SEES_PYTHON = {"workers/bind_workers.cpp", "workers/nanobind.cpp"}
 # the kernels that use them.
 VOCABULARY = {
     f"core/{name}.h"
-    for name in ("audio/frame_lanes", "cpu_features", "dtype", "error", "layout", "random", "view")
+    for name in (
+        *("audio/frame_lanes", "cpu_features", "dtype", "error", "image_types", "layout"),
+        *("random", "view"),
+    )
 }
 
 # The floors of the package: a module imports from its own floor or from lower ones, never in a

@@ -251,7 +251,7 @@ def exceptions_of_the_library():
     has(
         error_of(lambda: run(1)),
         *where,
-        r"std::out_of_range: .*an exception of the code of .*wrong\.so",
+        r"std::out_of_range: .*an exception in the code of .*wrong\.so",
     )
     has(error_of(lambda: run(2)), *where, r"no std::exception .*wrong\.so")
     has(error_of(lambda: run(3)), *where, "too large")
