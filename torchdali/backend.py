@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from torchdali import types as types
+from torchdali._common.location import user_stack_level
 from torchdali._common.unsupported import names_of
 from torchdali._engine import libraries
 from torchdali._engine.dali_schema import OpSchema, registered_operators
@@ -124,7 +125,7 @@ def LoadLibrary(
     except TorchdaliError as error:
         if not allow_fail:
             raise
-        warnings.warn(str(error), UserWarning, stacklevel=2)
+        warnings.warn(str(error), UserWarning, stacklevel=user_stack_level())
 
 
 # -- memory

@@ -253,7 +253,7 @@ def exceptions_of_the_library():
         *where,
         r"std::out_of_range: .*an exception in the code of .*wrong\.so",
     )
-    has(error_of(lambda: run(2)), *where, r"no std::exception .*wrong\.so")
+    has(error_of(lambda: run(2)), *where, r"not a std::exception .*wrong\.so")
     has(error_of(lambda: run(3)), *where, "too large")
     has(error_of(lambda: run(4)), *where, "negative extent")
     has(error_of(lambda: run(5)), *where, "makes output 1 of 1")
