@@ -35,8 +35,9 @@ def select(names: Sequence[str]) -> None:
 
 
 def operators() -> list[str]:
-    """Returns the names of all operators, or of those that are selected."""
-    return sorted(name for name in registry() if selected is None or name in selected)
+    """Returns the names of all operators that run, or of those that are selected."""
+    names = (schema.name for schema in registry().values() if not schema.never)
+    return sorted(name for name in names if selected is None or name in selected)
 
 
 def parameters(names: Iterable[str]) -> list[Any]:

@@ -298,10 +298,8 @@ ResampleArgs::Task ResampleArgs::plan(const SampleContext& ctx, const SampleView
 void add_resampling(SampleContext& ctx, gpu::Blob& blob,
                     gpu::Tasks<gpu::ResampleStripsKernel>& strips,
                     gpu::Tasks<gpu::ResampleKernel>& boxes, const kernels::ResampleJob& job,
-                    const void* in, void* out, bool output) {
-  Stored source;
-  for (size_t a = 0; a < 3; ++a) source.extents[a] = job.axes[a].in;
-  source.row_stride = source.extents[kColumns] * job.channels;
+                    const std::array<int64_t, 3>& stored, const void* in, void* out, bool output) {
+  const Stored source{.extents = stored, .row_stride = stored[kColumns] * job.channels};
   const Tables tables(ctx, job);
   gpu::ResampleTask task;
   task.in = in;
@@ -320,7 +318,13 @@ void add_resampling(SampleContext& ctx, gpu::Blob& blob,
 void resample_on_gpu(SampleContext& ctx, ResampleSteps& steps, const ResampleArgs::Task& what) {
   const SampleView& out = ctx.output(0, what.job.out_type, what.out_shape, what.layout);
   if (out.volume() == 0) return;
-  add_resampling(ctx, steps.blob, steps.strips, steps.boxes, what.job, ctx.input(0).data, out.data,
+  const SampleView& in = ctx.input(0);
+  const SpatialAxes axes = SpatialAxes::of(what.layout);
+  std::array<int64_t, 3> stored = {1, 1, 1};
+  const auto first = stored.size() - static_cast<size_t>(axes.ndim);
+  for (int a = 0; a < axes.ndim; ++a)
+    stored[first + static_cast<size_t>(a)] = in.shape[axes.first + a];
+  add_resampling(ctx, steps.blob, steps.strips, steps.boxes, what.job, stored, in.data, out.data,
                  /*output=*/true);
 }
 

@@ -66,12 +66,12 @@ struct ResampleSteps : gpu::TaskBatch {
   gpu::Tasks<gpu::ResampleStripsKernel> strips{*this};
   gpu::Tasks<gpu::ResampleKernel> boxes{*this};
 };
-// Adds the task of a job that is dense and stores a whole result. `output`: whether that is output
-// 0; otherwise `out` is in the workspace.
+// Adds the task of a job. `stored`: the extents (D, H, W) of what `in` holds, which may be a window
+// of the job's input. `output`: whether `out` is output 0; otherwise it is in the workspace.
 void add_resampling(SampleContext& ctx, gpu::Blob& blob,
                     gpu::Tasks<gpu::ResampleStripsKernel>& strips,
                     gpu::Tasks<gpu::ResampleKernel>& boxes, const kernels::ResampleJob& job,
-                    const void* in, void* out, bool output);
+                    const std::array<int64_t, 3>& stored, const void* in, void* out, bool output);
 // Adds the task that makes output 0 of input 0.
 void resample_on_gpu(SampleContext& ctx, ResampleSteps& steps, const ResampleArgs::Task& what);
 

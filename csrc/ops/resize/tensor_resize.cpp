@@ -172,7 +172,9 @@ class TensorResizeSteps final : public gpu::TaskBatch {
            void* out, bool output) {
     while (passes_.size() <= number) passes_.push_back(std::make_unique<Pass>(*this));
     Pass& pass = *passes_[number];
-    add_resampling(ctx, blob, pass.strips, pass.boxes, job, in, out, output);
+    const auto& axes = job.axes;
+    add_resampling(ctx, blob, pass.strips, pass.boxes, job, {axes[0].in, axes[1].in, axes[2].in},
+                   in, out, output);
   }
 
  private:

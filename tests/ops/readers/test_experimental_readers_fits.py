@@ -166,8 +166,8 @@ FIRST = unit(primary=True)
         (FIRST + unit(), {}, DataError, "HDU 2 has no data"),
         (FIRST + unit(I2, kind="BINTABLE"), {}, DataError, "has the type BINTABLE"),
         (
-            FIRST + unit(I2, kind="BINTABLE", ZIMAGE=True, ZCMPTYPE="PLIO_1"),
-            {}, UnsupportedError, "image compressed by PLIO_1",
+            FIRST + unit(I2, kind="BINTABLE", ZIMAGE=True, ZCMPTYPE="PACK_9"),
+            {}, UnsupportedError, "image compressed by PACK_9",
         ),
         (FIRST + unit(I2, BITPIX=12), {}, DataError, "BITPIX of HDU 2 is 12"),
         (FIRST + unit(I2, BITPIX=None), {}, DataError, 'BITPIX of HDU 2 is ""'),
