@@ -293,7 +293,7 @@ def operators() -> list[str]:
     return [
         name
         for name, schema in registry().items()
-        if not schema.source and not schema.never and name not in LEFT_OUT and not name.startswith("plugin.")
+        if not (schema.source or schema.never or name in LEFT_OUT or name.startswith("plugin."))
     ]
 
 
