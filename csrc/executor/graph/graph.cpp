@@ -56,6 +56,7 @@ OpSpec make_spec(const Node& node, int max_batch_size, int num_threads,
   spec.seed = node.seed;
   spec.resampled = node.resampled;
   spec.guesses_layouts = node.guesses_layouts;
+  spec.tolerant = node.on_error.value_or(OnError::kRaise) != OnError::kRaise;
   spec.constants = node.args;
   for (const auto& [name, edge] : node.argument_inputs) {
     spec.tensors.emplace(name, static_cast<int>(spec.tensors.size()));
