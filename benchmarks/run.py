@@ -13,7 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks import audio, harness, memory, microseconds, scheduler, tables
+from benchmarks import audio, harness, memory, microseconds, scheduler, tables, video
 from benchmarks.ops import (
     building,
     expressions,
@@ -360,6 +360,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         results += scale.measure_memory(peers, axes, min(rounds, 3))
     if "audio" in options.parts:
         results += audio.measure(options, rounds, seconds)
+    if "video" in options.parts:
+        results += video.measure(options, rounds, seconds)
     if "scheduler" in options.parts:
         results += scheduler.measure(rounds=min(rounds, 3), seconds=min(seconds, 1.0))
     return harness.document(settings, results)

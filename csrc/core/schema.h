@@ -194,7 +194,6 @@ struct OpSpec {
   bool resampled = true;
   // Inputs without a layout have the operator's default, as in DALI (core/known_layout.h).
   bool guesses_layouts = true;
-  bool tolerant = false;  // samples that fail are skipped or replaced (`on_error`)
   std::map<std::string, ArgValue, std::less<>> constants;  // passed by the user
   std::map<std::string, int, std::less<>> tensors;  // argument -> index of the argument input
 

@@ -25,8 +25,9 @@ struct ClipRules {
   int64_t length = 1;  // frames of a sequence
   int64_t stride = 1;  // from one frame of a sequence to the next
   int64_t step = 1;    // from one sequence to the next
-  // Frames that a sequence takes up, the last one included.
+  // Frames that a sequence needs, at least up to its last one.
   int64_t extent = 1;
+  int64_t least_extent() const { return (length - 1) * stride + 1; }
   ClipPadding padding = ClipPadding::kNone;
   // With padding: only the first sequence that needs it, rather than all that begin in the range.
   bool one_padded = false;
@@ -35,7 +36,7 @@ struct ClipRules {
   bool uniform = false;      // one sequence with frames from all over the range
 };
 // Reads `sequence_length`, `stride`, `step`, `clips_per_video` and `jitter`. The rest is up to the
-// caller, and then set_extent().
+// caller.
 ClipRules clip_rules(const OpSpec& spec);
 SchemaBuilder& add_clip_args(SchemaBuilder& schema);
 
@@ -49,7 +50,7 @@ struct FrameRange {
 int64_t count_clips(const ClipRules& rules, const FrameRange& range);
 // The frames of sequence `clip` of a range, in `frames`; -1: padding. `random` is used if the rules
 // are random.
-void clip_frames(const ClipRules& rules, const FrameRange& range, int64_t clip,
-                 RandomStream random, std::vector<int64_t>& frames);
+void clip_frames(const ClipRules& rules, const FrameRange& range, int64_t clip, RandomStream random,
+                 std::vector<int64_t>& frames);
 
 }  // namespace torchdali

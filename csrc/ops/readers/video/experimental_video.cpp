@@ -25,12 +25,14 @@ RangeRules range_rules(const OpSpec& spec) {
   return rules;
 }
 
-VideoReaderOptions options_of(const OpSpec& spec) {
+VideoReaderOptions experimental_options(const OpSpec& spec) {
   VideoReaderOptions options{.clips = clip_rules(spec),
                              .ranges = range_rules(spec),
                              .fill = spec.get<std::vector<int64_t>>("fill_value")};
-  TORCHDALI_CHECK(!options.fill.empty(), "`fill_value` is empty, expected one value or one for each "
-                                         "channel");
+  TORCHDALI_CHECK(!options.fill.empty(),
+                  "`fill_value` is empty, expected one value or one for each "
+                  "channel");
+  options.clips.extent = options.clips.length * options.clips.stride;  // as in DALI 1.35
   options.clips.padding = parse_clip_padding(spec.get<std::string>("pad_mode"));
   options.clips.uniform = spec.get<bool>("uniform_sample");
   for (const char* name : {"stride", "step", "clips_per_video", "jitter", "pad_mode"})
@@ -42,7 +44,7 @@ VideoReaderOptions options_of(const OpSpec& spec) {
 class ExperimentalVideoReader final : public VideoReader {
  public:
   explicit ExperimentalVideoReader(const OpSpec& spec)
-      : VideoReader(spec, options_of(spec)), format_(spec) {
+      : VideoReader(spec, experimental_options(spec)), format_(spec) {
     if (!spec.get<bool>("lazy_init")) prepare();
   }
 

@@ -136,7 +136,8 @@ SchemaBuilder& add_frame_format_args(SchemaBuilder& schema) {
   return schema
       .arg("image_type", ImageType::kRGB,
            "Color space of the frames: RGB, YCBCR (BT.601 of limited range) or GRAY.")
-      .arg("channels", 3, "Channels of a frame. Nothing else than those of `image_type` is allowed.")
+      .arg("channels", 3,
+           "Channels of a frame. Nothing else than those of `image_type` is allowed.")
       .arg("normalized", false, "Whether frames are floats from 0 to 1; needs dtype=types.FLOAT.");
 }
 
@@ -151,8 +152,10 @@ std::unique_ptr<FrameWriter> make_resizing_writer(SampleContext& ctx, const Fram
                                                   const ResizeArgs& size,
                                                   const ResampleArgs& filters, int64_t frames,
                                                   int width, int height) {
-  SampleView picture{
-      .data = nullptr, .dtype = DType::kUInt8, .shape = {height, width, format.channels}};
+  SampleView picture{.data = nullptr,
+                     .dtype = DType::kUInt8,
+                     .shape = {height, width, format.channels},
+                     .layout = {}};
   const ResampleArgs::Task task =
       filters.plan(ctx, picture, "HWC", size(ctx, picture.shape.span().first(2)));
   const Shape& shape = task.out_shape;

@@ -7,7 +7,7 @@ namespace torchdali {
 namespace {
 
 VideoReaderOptions options_of(const OpSpec& spec) {
-  VideoReaderOptions options{.clips = clip_rules(spec)};
+  VideoReaderOptions options{.clips = clip_rules(spec), .ranges = {}};
   const bool pads = spec.get<bool>("pad_sequences");
   options.clips.padding = pads ? ClipPadding::kConstant : ClipPadding::kNone;
   options.clips.one_padded = true;
@@ -51,7 +51,7 @@ class ResizingVideoReader final : public VideoReader {
   ResampleArgs filters_;
 };
 
-SchemaBuilder& add_args(SchemaBuilder& schema) {
+SchemaBuilder& add_video_args(SchemaBuilder& schema) {
   return schema.with(add_video_reader_args)
       .with(add_frame_format_args)
       .arg("pad_sequences", false,
@@ -78,7 +78,7 @@ constexpr const char* kDoc =
 
 TORCHDALI_OPERATOR("readers.video")
     .doc(std::string("Reads sequences of frames from videos.\n\n") + kDoc)
-    .with(add_args)
+    .with(add_video_args)
     .arg("dtype", DType::kUInt8, "Element type of the frames: uint8, or float (from 0 to 255).")
     .cpu<PlainVideoReader>();
 
@@ -86,7 +86,7 @@ TORCHDALI_OPERATOR("readers.video_resize")
     .doc(std::string("Reads sequences of frames from videos, and resizes them as fn.resize does. "
                      "The whole frames are never stored.\n\n") +
          kDoc)
-    .with(add_args)
+    .with(add_video_args)
     .with(add_resize_args)
     .with(add_resample_args)
     .cpu<ResizingVideoReader>();

@@ -18,10 +18,10 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-const Strings kVideoNames = {"*.mp4",  "*.m4v", "*.mov", "*.mkv",  "*.webm", "*.avi", "*.ts",
-                             "*.m2ts", "*.mts", "*.mpg", "*.mpeg", "*.wmv",  "*.flv", "*.ogv",
-                             "*.ogg",  "*.3gp", "*.vob", "*.mjpeg", "*.ivf", "*.h264", "*.h265",
-                             "*.hevc", "*.264", "*.265", "*.y4m",  "*.gif"};
+const Strings kVideoNames = {"*.mp4",  "*.m4v", "*.mov", "*.mkv",   "*.webm", "*.avi",  "*.ts",
+                             "*.m2ts", "*.mts", "*.mpg", "*.mpeg",  "*.wmv",  "*.flv",  "*.ogv",
+                             "*.ogg",  "*.3gp", "*.vob", "*.mjpeg", "*.ivf",  "*.h264", "*.h265",
+                             "*.hevc", "*.264", "*.265", "*.y4m",   "*.gif"};
 constexpr size_t kMostWords = 4;  // path, label, start, end
 
 std::vector<std::string_view> words_of(std::string_view line) {
@@ -55,13 +55,14 @@ VideoList read_list(const std::string& path) {
     const auto label = words.size() < 2 ? std::nullopt : number<int32_t>(words[1]);
     const auto start = words.size() < 3 ? std::optional(0.0) : number<double>(words[2]);
     const auto end = words.size() < 4 ? std::optional(0.0) : number<double>(words[3]);
-    TORCHDALI_CHECK_KIND(kFile,
-                         words.size() <= kMostWords && label && *label >= 0 && start && end &&
-                             line.find('\0') == std::string_view::npos,
-                         "line ", line_number, " of the list file \"", path, "\" is \"", line,
-                         "\", expected \"path label\", \"path label start\" or \"path label start "
-                         "end\", such as \"cats/1.mp4 0\" or \"cats/1.mp4 0 1.5 -2\"; a path has no "
-                         "white space");
+    TORCHDALI_CHECK_KIND(
+        kFile,
+        words.size() <= kMostWords && label && *label >= 0 && start && end &&
+            line.find('\0') == std::string_view::npos,
+        "line ", line_number, " of the list file \"", path, "\" is \"", line,
+        "\", expected \"path label\", \"path label start\" or \"path label start "
+        "end\", such as \"cats/1.mp4 0\" or \"cats/1.mp4 0 1.5 -2\"; a path has no "
+        "white space");
     list.files.add(folder, words[0], *label);
     list.ranges.push_back({.start = *start,
                            .end = *end,
@@ -86,8 +87,7 @@ VideoList list_folder(const std::string& root) {
 // taken as that of a frame if it is so within a thousandth of a unit.
 double units_of(double seconds, const io::video::VideoFile& file) {
   const auto& base = file.info().time_base;
-  const double units =
-      seconds * static_cast<double>(base.den) / static_cast<double>(base.num);
+  const double units = seconds * static_cast<double>(base.den) / static_cast<double>(base.num);
   const double nearest = std::round(units);
   return std::abs(units - nearest) < 1e-3 ? nearest : units;
 }
@@ -105,8 +105,7 @@ std::pair<int64_t, int64_t> RangeRules::frames_of(const WrittenRange& range,
   const auto inside = [count](int64_t frame) { return std::clamp<int64_t>(frame, 0, count); };
   if (frames) {
     const auto from_front = [count](int64_t frame) { return frame < 0 ? frame + count : frame; };
-    const int64_t first =
-        range.has_start ? from_front(to_integer(std::ceil(range.start))) : 0;
+    const int64_t first = range.has_start ? from_front(to_integer(std::ceil(range.start))) : 0;
     if (!range.has_end) return {inside(first), count};
     const int64_t last = from_front(to_integer(std::floor(range.end)));
     return {inside(first), inside(include_end ? last + 1 : last)};

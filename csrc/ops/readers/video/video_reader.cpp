@@ -43,7 +43,7 @@ VideoReader::VideoReader(const OpSpec& spec, VideoReaderOptions options)
     : Reader(spec),
       options_(std::move(options)),
       outputs_(spec),
-      tolerant_(spec.tolerant),
+      tolerant_(spec.has("on_error")),
       decoder_threads_(std::max(1, spec.num_threads / std::max(1, spec.max_batch_size))),
       open_files_(kOpenVideos, open_options(spec)),
       list_(listing_of_videos(spec)) {}
@@ -159,7 +159,7 @@ void VideoReader::make_outputs(SampleContext& ctx, const io::video::VideoFile& f
                    [](int64_t frame) { return static_cast<int32_t>(frame); });
   if (outputs_.timestamps)
     std::transform(frames.begin(), frames.end(),
-                   ctx.output(output++, DType::kDouble, Shape{count}).as<double>(),
+                   ctx.output(output++, DType::kFloat64, Shape{count}).as<double>(),
                    [&file](int64_t frame) { return frame < 0 ? -1.0 : file.seconds(frame); });
 }
 

@@ -63,7 +63,7 @@ class VideoReader : public Reader {
   FileList files_;
   // Of each line or file.
   std::vector<FrameRange> ranges_;
-  std::vector<uint8_t> broken_;       // it has one sample, which fails
+  std::vector<uint8_t> broken_;        // it has one sample, which fails
   std::vector<int64_t> clips_before_;  // sequences of those before it; and, at the end, of all
 };
 
