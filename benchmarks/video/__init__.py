@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmarks of video: random clips, decoding from the first to the last frame, opening of many
-files, and the memory of open ones.
-"""
+"""Benchmarks of video: random clips, whole videos, the opening of many files, and memory."""
 
 from __future__ import annotations
 

@@ -69,12 +69,12 @@ def one(name: str) -> str:
         return str(path)
     part = path.with_suffix(f".{os.getpid()}.mp4")
     size = f"{video.height * 16 // 9}x{video.height}"
-    filters = "noise=alls=4:allf=t"
+    filters = f"scale={size.replace('x', ':')},noise=alls=4:allf=t"
     more = []
     if video.variable:
         filters += ",setpts='(N+0.4*mod(N,3)+4*floor(N/50))/30/TB'"
         more = ["-fps_mode", "passthrough"]
-    made = f"mandelbrot=size={size}:rate={RATE}:end_scale=0.02:end_pts=400"
+    made = f"mandelbrot=size=320x180:rate={RATE}:maxiter=500:end_scale=0.02:end_pts=400"
     command = ["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", made, "-vf", filters, *more]
     command += ["-frames:v", str(video.frames), "-pix_fmt", "yuv420p", "-g", str(video.gop)]
     command += ["-b:v", video.bits, "-c:v", *video.encoder.split(), str(part)]

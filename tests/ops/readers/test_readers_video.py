@@ -289,8 +289,9 @@ def test_approximate_seeking_finds_frames_of_a_constant_rate(video):
 
 
 def test_old_names(video):
-    with pytest.warns(DeprecationWarning):
-        pipe = Pipeline(1, 1, device_id=None)
-        with pipe:
-            pipe.set_outputs(fn.video_reader(filenames=[video], sequence_length=2))
+    pipe = Pipeline(1, 1, device_id=None)
+    with pipe:
+        with pytest.warns(DeprecationWarning, match="readers.video"):
+            frames = fn.video_reader(filenames=[video], sequence_length=2)
+        pipe.set_outputs(frames)
     assert numbers_of(pipe.run()[0].at(0)) == [0, 1]
