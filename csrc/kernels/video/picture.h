@@ -15,17 +15,17 @@ enum class PictureModel : int8_t {
 };
 
 // The matrix from RGB to YUV: ITU-R BT.601, BT.709 or BT.2020 with non-constant luminance.
-enum class ColorMatrix : int8_t { kBt601, kBt709, kBt2020 };
+enum class YuvMatrix : int8_t { kBt601, kBt709, kBt2020 };
 
 // Owns nothing.
 struct Picture {
   PictureModel model = PictureModel::kYuv;
-  ColorMatrix matrix = ColorMatrix::kBt601;
-  bool full_range = false;   // of kYuv and kGray: luma from 0 rather than from 16 (of 8 bits)
-  int8_t bits = 8;           // of a sample; more than 8 are stored in 16 bits, little-endian
-  int8_t low_zeros = 0;      // unused low bits of a stored sample, as 6 in P010
-  int8_t chroma_shift_x = 0; // log2 of luma columns for each column of chroma
-  int8_t chroma_shift_y = 0; // and of rows
+  YuvMatrix matrix = YuvMatrix::kBt601;
+  bool full_range = false;    // of kYuv and kGray: luma from 0 rather than from 16 (of 8 bits)
+  int8_t bits = 8;            // of a sample; more than 8 are stored in 16 bits, little-endian
+  int8_t low_zeros = 0;       // unused low bits of a stored sample, as 6 in P010
+  int8_t chroma_shift_x = 0;  // log2 of luma columns for each column of chroma
+  int8_t chroma_shift_y = 0;  // and of rows
   bool interleaved_chroma = false;  // plane 1 has U and V in turn (NV12)
   // kRgbPacked: samples of a pixel, and where R, G and B are; NV21: {1, 0} for U and V.
   int8_t pixel_samples = 3;
