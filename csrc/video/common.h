@@ -51,7 +51,7 @@ int seek_position(Demuxer* demuxer, int64_t position);
 int open_decoder(const Facts* facts, int threads, Decoder** out);
 void close_decoder(Decoder* decoder);
 uint8_t* packet_buffer(Decoder* decoder, int size);
-int send(Decoder* decoder, int64_t mark, bool skippable);
+int send(Decoder* decoder, int64_t mark, bool key, bool skippable);
 int send_end(Decoder* decoder);
 int receive(Decoder* decoder, kernels::Picture* out, int64_t* mark, const char** format,
             bool* supported);

@@ -30,6 +30,7 @@ class DecoderSession {
   uint64_t file = 0;     // what was decoded is of this one; 0: of none
   size_t next_packet = 0;
   int64_t next_frame = 0;  // frames before have been given out or skipped
+  bool primed = false;     // it knows what only the first packet of its file says
   bool ended = false;      // it takes no packet before flush()
   std::unique_ptr<PacketReader> reader;
 

@@ -145,8 +145,8 @@ std::string serialize(const Index& index, const std::string& version) {
   to.number(index.packets.size());
   IndexedPacket last{.pts = 0, .offset = 0};
   for (const IndexedPacket& packet : index.packets) {
-    to.number(static_cast<uint64_t>(packet.size) << 2 | (packet.key ? 1U : 0U) |
-              (packet.bad ? 2U : 0U));
+    to.number(static_cast<uint64_t>(packet.size) << 3 | (packet.key ? 1U : 0U) |
+              (packet.start ? 2U : 0U) | (packet.bad ? 4U : 0U));
     to.signed_number(minus(packet.pts, last.pts));
     to.signed_number(minus(packet.offset, last.offset + (index.direct ? last.size : 0)));
     if (!index.direct) to.number(packet.check);
@@ -190,9 +190,10 @@ Index parse_index(std::span<const uint8_t> text, const std::string& version, int
   IndexedPacket last{.pts = 0, .offset = 0};
   for (uint64_t i = 0; i < packets; ++i) {
     const uint64_t size = from.number();
-    IndexedPacket packet{.key = (size & 1) != 0, .bad = (size & 2) != 0};
-    check(size >> 2 > 0 && size >> 2 <= kMaxPacket);
-    packet.size = static_cast<uint32_t>(size >> 2);
+    IndexedPacket packet{
+        .key = (size & 1) != 0, .start = (size & 2) != 0, .bad = (size & 4) != 0};
+    check(size >> 3 > 0 && size >> 3 <= kMaxPacket);
+    packet.size = static_cast<uint32_t>(size >> 3);
     packet.pts = plus(last.pts, from.signed_number());
     packet.offset = plus(last.offset + (index.direct ? last.size : 0), from.signed_number());
     if (index.direct) check(packet.offset >= 0 && packet.offset <= file_size - packet.size);

@@ -41,7 +41,8 @@ struct IndexedPacket {
   int64_t offset = -1;  // of its bytes if the index is direct; else where the demuxer found it
   uint32_t size = 0;
   uint32_t check = 0;  // of its bytes
-  bool key = false;    // decoding may start here
+  bool key = false;    // the container says that this is a key frame
+  bool start = false;  // decoding may start here
   bool bad = false;    // it does not decode, and ffmpeg passes over it
 };
 

@@ -80,7 +80,8 @@ void add_packet(Found& found, Locator& locator, const libav::Packet& packet) {
                    .offset = packet.position,
                    .size = static_cast<uint32_t>(packet.size),
                    .check = packet_check(data),
-                   .key = first || facts.start != Start::kNone};
+                   .key = packet.key,
+                   .start = first || facts.start != Start::kNone};
   if (index.direct) {
     const int64_t offset = locator.find(packet);
     // The offsets of packets before are not those of the demuxer; see build_index().

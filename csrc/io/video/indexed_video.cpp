@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "io/video/bitstream.h"
 #include "io/video/library.h"
 
 namespace torchdali::io::video {
@@ -19,6 +20,7 @@ IndexedVideo::IndexedVideo(std::unique_ptr<const FileBytes> bytes, Index index)
     : bytes_(std::move(bytes)),
       index_(std::move(index)),
       frame_of_(index_.packets.size(), -1),
+      complete_(!index_.facts.extradata().empty() && is_known(index_.facts)),
       number_(DecoderPool::new_file()) {
   const libav::Facts& facts = *index_.facts;
   info_ = {.codec = facts.codec,
@@ -31,7 +33,7 @@ IndexedVideo::IndexedVideo(std::unique_ptr<const FileBytes> bytes, Index index)
   for (size_t i = 0; i < index_.frames.size(); ++i)
     frame_of_[index_.frames[i]] = static_cast<int64_t>(i);
   for (size_t i = 0; i < index_.packets.size(); ++i)
-    if (i == 0 || index_.packets[i].key) keys_.push_back(i);
+    if (i == 0 || index_.packets[i].start) keys_.push_back(i);
   for (int64_t i = 2; i < frames() && constant_rate_; ++i)
     constant_rate_ = pts(i) - pts(i - 1) == pts(1) - pts(0);
 }
@@ -83,6 +85,25 @@ IndexedVideo::Run IndexedVideo::first_run(std::span<Wanted> wanted) const {
   return run;
 }
 
+void IndexedVideo::send(DecoderSession& session, size_t packet, bool skippable) const {
+  const libav::Api& api = library();
+  if (session.reader == nullptr) session.reader = std::make_unique<PacketReader>(*bytes_, index_);
+  session.reader->read(packet, [&](int size) { return api.packet_buffer(session.get(), size); });
+  const IndexedPacket& what = index_.packets[packet];
+  const int error = api.send(session.get(), static_cast<int64_t>(packet), what.key, skippable);
+  const int64_t frame = frame_of_[packet];
+  TORCHDALI_CHECK_KIND(kData, error >= 0 || what.bad || frame < 0, describe(frame, packet),
+                       " cannot be decoded: ", error_text(error),
+                       to_fix("skip the file, or repair it with the program ffmpeg"));
+}
+
+// Lets a decoder see what only the first packet says, as the encoder's name in MPEG-4.
+void IndexedVideo::prime(DecoderSession& session) const {
+  send(session, 0, false);
+  session.flush();
+  session.primed = true;
+}
+
 void IndexedVideo::feed(DecoderSession& session, const Run& run) const {
   const libav::Api& api = library();
   const size_t packet = session.next_packet;
@@ -91,9 +112,6 @@ void IndexedVideo::feed(DecoderSession& session, const Run& run) const {
     session.ended = true;
     return;
   }
-  if (session.reader == nullptr)
-    session.reader = std::make_unique<PacketReader>(*bytes_, index_);
-  session.reader->read(packet, [&](int size) { return api.packet_buffer(session.get(), size); });
   const int64_t frame = frame_of_[packet];
   const auto last = run.wanted.back().frame;
   const auto wanted =
@@ -101,12 +119,8 @@ void IndexedVideo::feed(DecoderSession& session, const Run& run) const {
                        [](const Wanted& w, int64_t number) { return w.frame < number; });
   const bool is_wanted = wanted != run.wanted.end() && wanted->frame == frame;
   const bool skippable = run.skip && !is_wanted && frame < last;
-  const int error = api.send(session.get(), static_cast<int64_t>(packet), skippable);
   ++session.next_packet;
-  TORCHDALI_CHECK_KIND(kData, error >= 0 || index_.packets[packet].bad || frame < 0,
-                       describe(std::max<int64_t>(frame, 0), packet),
-                       " cannot be decoded: ", error_text(error),
-                       to_fix("skip the file, or repair it with the program ffmpeg"));
+  send(session, packet, skippable);
 }
 
 void IndexedVideo::drain(DecoderSession& session, const Run& run, const Use& use) const {
@@ -143,11 +157,11 @@ void IndexedVideo::drain(DecoderSession& session, const Run& run, const Use& use
 }
 
 void IndexedVideo::decode_run(const Run& run, const Use& use, int threads) const {
-  const bool own = index_.facts.extradata().empty();  // the stream's own headers stay in decoders
   auto session =
       DecoderPool::instance().take(index_.facts, threads, number_, run.key,
-                                   run.fresh ? -1 : run.wanted.front().frame, own);
+                                   run.fresh ? -1 : run.wanted.front().frame, !complete_);
   if (session->file == 0) {
+    if (!session->primed && !complete_ && run.key > 0) prime(*session);
     session->file = number_;
     session->next_packet = run.key;
     session->next_frame = 0;

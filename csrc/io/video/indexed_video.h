@@ -43,6 +43,8 @@ class IndexedVideo final : public VideoFile {
   // The frames at the start of `wanted` that are decoded from one key frame.
   Run first_run(std::span<Wanted> wanted) const;
   void decode_run(const Run& run, const Use& use, int threads) const;
+  void send(DecoderSession& session, size_t packet, bool skippable) const;
+  void prime(DecoderSession& session) const;
   void feed(DecoderSession& session, const Run& run) const;
   // Takes pictures until the decoder needs a packet.
   void drain(DecoderSession& session, const Run& run, const Use& use) const;
@@ -53,6 +55,7 @@ class IndexedVideo final : public VideoFile {
   Index index_;
   std::vector<int64_t> frame_of_;  // of a packet; -1: none
   std::vector<size_t> keys_;       // packets, ascending
+  bool complete_;                  // the extradata has all that a decoder needs before a key frame
   bool constant_rate_ = true;
   uint64_t number_;
   mutable std::atomic<int64_t> expected_ = 0;  // the frame after the last one
