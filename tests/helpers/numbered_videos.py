@@ -65,7 +65,7 @@ def _encoded(
     more: list[str] = []
     if times:  # in milliseconds, chosen frame by frame
         choice = "+".join(f"eq(N,{i})*{time}" for i, time in enumerate(times))
-        more = ["-vf", f"settb=1/1000,setpts={choice}", "-fps_mode", "passthrough"]
+        more = ["-vf", f"settb=1/1000,setpts='{choice}'", "-fps_mode", "passthrough"]
         more += ["-enc_time_base", "1/1000"]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"video{suffix}"

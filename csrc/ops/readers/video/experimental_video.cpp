@@ -63,7 +63,7 @@ TORCHDALI_OPERATOR("experimental.readers.video")
         "seconds, and the frame of the end is part of the range.")
     .with(add_video_reader_args)
     .arg("image_type", ImageType::kRGB,
-         "Color space of the frames: RGB, YCBCR (BT.601 of limited range) or GRAY.")
+         "Color space of the frames: RGB, YCbCr (BT.601 of limited range) or GRAY.")
     .arg("file_list_format", "timestamps",
          "What the numbers in `file_list` are: \"timestamps\" (seconds) or \"frames\", from 0.")
     .arg("file_list_rounding", "start_down_end_up",

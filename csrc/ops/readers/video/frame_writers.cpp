@@ -18,7 +18,7 @@ kernels::PixelOutput pixel_output(ImageType type) {
     case ImageType::kYCbCr: return kernels::PixelOutput::kYCbCr;
     case ImageType::kGray: return kernels::PixelOutput::kGray;
     default:
-      raise(ErrorKind::kValue, "`image_type` of a video is RGB, YCBCR or GRAY",
+      raise(ErrorKind::kValue, "`image_type` of a video is RGB, YCbCr or GRAY",
             to_fix("leave it out, and use fn.color_space_conversion"));
   }
 }
@@ -135,7 +135,7 @@ FrameFormat::FrameFormat(const OpSpec& spec)
 SchemaBuilder& add_frame_format_args(SchemaBuilder& schema) {
   return schema
       .arg("image_type", ImageType::kRGB,
-           "Color space of the frames: RGB, YCBCR (BT.601 of limited range) or GRAY.")
+           "Color space of the frames: RGB, YCbCr (BT.601 of limited range) or GRAY.")
       .arg("channels", 3,
            "Channels of a frame. Nothing else than those of `image_type` is allowed.")
       .arg("normalized", false, "Whether frames are floats from 0 to 1; needs dtype=types.FLOAT.");

@@ -55,8 +55,8 @@ std::string VideoReader::path(size_t video) const {
 }
 
 // Finds the range of each video, on several threads.
-void VideoReader::open_all(const VideoList& list) {
-  const auto count = static_cast<size_t>(list.files.size());
+void VideoReader::open_all(const std::vector<WrittenRange>& written) {
+  const auto count = static_cast<size_t>(files_.size());
   ranges_.assign(count, {});
   broken_.assign(count, 0);
   io::Progress progress("indexing videos", static_cast<int64_t>(count), 0);
@@ -64,8 +64,8 @@ void VideoReader::open_all(const VideoList& list) {
     try {
       const auto file = open_files_.open(path(i));
       ranges_[i] = {0, file->frames()};
-      if (!list.ranges.empty()) {
-        const auto [begin, end] = options_.ranges.frames_of(list.ranges[i], *file);
+      if (!written.empty()) {
+        const auto [begin, end] = options_.ranges.frames_of(written[i], *file);
         ranges_[i] = {begin, end};
       }
     } catch (const Error& error) {
@@ -82,8 +82,7 @@ int64_t VideoReader::find_samples() {
   if (list_) list = list_();  // otherwise already rejected
   list_ = nullptr;
   files_ = std::move(list.files);
-  list.files = {};
-  open_all(list);
+  open_all(list.ranges);
   clips_before_.assign(1, 0);
   for (size_t i = 0; i < ranges_.size(); ++i)
     clips_before_.push_back(clips_before_.back() +

@@ -49,7 +49,7 @@ class VideoReader : public Reader {
   // Packets are read by the decoder.
   void will_read(int64_t /*position*/, int64_t /*index*/) final {}
 
-  void open_all(const VideoList& list);
+  void open_all(const std::vector<WrittenRange>& written);
   void make_outputs(SampleContext& ctx, const io::video::VideoFile& file, size_t video,
                     std::span<const int64_t> frames) const;
   std::string path(size_t video) const;
