@@ -16,22 +16,22 @@ bool is_full_range(AVPixelFormat format) {
 bool set_matrix(const AVFrame& frame, kernels::Picture& out) {
   switch (frame.colorspace) {
     case AVCOL_SPC_BT709:
-      out.matrix = kernels::ColorMatrix::kBt709;
+      out.matrix = kernels::YuvMatrix::kBt709;
       return true;
     case AVCOL_SPC_FCC:
     case AVCOL_SPC_BT470BG:
     case AVCOL_SPC_SMPTE170M:
-      out.matrix = kernels::ColorMatrix::kBt601;
+      out.matrix = kernels::YuvMatrix::kBt601;
       return true;
     case AVCOL_SPC_BT2020_NCL:
     case AVCOL_SPC_BT2020_CL:
-      out.matrix = kernels::ColorMatrix::kBt2020;
+      out.matrix = kernels::YuvMatrix::kBt2020;
       return true;
     case AVCOL_SPC_YCGCO:
       return false;
     default:  // unspecified, and rare ones
       out.matrix =
-          frame.height <= 576 ? kernels::ColorMatrix::kBt601 : kernels::ColorMatrix::kBt709;
+          frame.height <= 576 ? kernels::YuvMatrix::kBt601 : kernels::YuvMatrix::kBt709;
       return true;
   }
 }
