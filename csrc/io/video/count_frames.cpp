@@ -141,6 +141,8 @@ void check_starts(Pass& pass, Index& index, const std::vector<uint64_t>& hashes)
   }
 }
 
+}  // namespace
+
 void count_by_decoding(const FileBytes& bytes, Index& index, const std::vector<PacketTimes>& times,
                        const std::vector<bool>& may_show) {
   constexpr int64_t kLastTime = int64_t{1} << 60;  // so that there are later ones
