@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import functools
-import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,24 +13,15 @@ import numpy as np
 import pytest
 import torch
 
-from .dali_oracle import required
+from . import videos
 
 HEIGHT, WIDTH, BITS = 48, 128, 8
 CODECS = {
     "h264": ["-c:v", "libx264", "-preset", "fast"],
-    "hevc": ["-c:v", "libx265", "-preset", "fast", "-x265-params", "log-level=none"],
+    "hevc": ["-c:v", "libx265", "-preset", "fast", "-x265-params", "bframes=0:log-level=none"],
     "vp9": ["-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8"],
     "mjpeg": ["-c:v", "mjpeg", "-q:v", "2"],
 }
-
-
-def skip_without_ffmpeg() -> None:
-    """Skips the running test, or fails it where ffmpeg is required."""
-    if shutil.which("ffmpeg"):
-        return
-    if required("ffmpeg"):
-        pytest.fail("the program ffmpeg is absent")
-    pytest.skip("the program ffmpeg is absent")
 
 
 def picture(number: int) -> np.ndarray:
@@ -58,9 +49,7 @@ def numbers_of(frames: torch.Tensor) -> list[int]:
 def _encoded(
     suffix: str, first: int, count: int, codec: str, gop: int, times: tuple[int, ...]
 ) -> bytes:
-    import tempfile
-
-    skip_without_ffmpeg()
+    videos.require()
     frames = b"".join(picture(i).tobytes() for i in range(first, first + count))
     more: list[str] = []
     if times:  # in milliseconds, chosen frame by frame

@@ -91,7 +91,9 @@ def test_numbers_and_times_of_frames(video):
     args = {"filenames": [video], "sequence_length": 3, "stride": 4, "step": 30}
     _, numbers, times = epoch(**args, enable_frame_num="sequence", enable_timestamps=True)
     assert [n.tolist() for n in numbers] == [[0, 4, 8], [30, 34, 38]]
-    assert [t.tolist() for t in times] == [pytest.approx([x / 25 for x in n.tolist()]) for n in numbers]
+    assert [t.tolist() for t in times] == [
+        pytest.approx([x / 25 for x in n.tolist()]) for n in numbers
+    ]
     assert (numbers[0].dtype, times[0].dtype) == (torch.int32, torch.float64)
     for on in ("scalar", True):  # DALI 1.x has a bool
         assert [n.tolist() for n in epoch(**args, enable_frame_num=on)[1]] == [[0], [30]]

@@ -28,7 +28,8 @@ RangeRules range_rules(const OpSpec& spec) {
 VideoReaderOptions experimental_options(const OpSpec& spec) {
   VideoReaderOptions options{.clips = clip_rules(spec),
                              .ranges = range_rules(spec),
-                             .fill = spec.get<std::vector<int64_t>>("fill_value")};
+                             .fill = spec.get<std::vector<int64_t>>("fill_value"),
+                             .of_number = Shape{}};  // as in DALI
   TORCHDALI_CHECK(!options.fill.empty(),
                   "`fill_value` is empty, expected one value or one for each "
                   "channel");

@@ -7,7 +7,7 @@ namespace torchdali {
 namespace {
 
 VideoReaderOptions options_of(const OpSpec& spec) {
-  VideoReaderOptions options{.clips = clip_rules(spec), .ranges = {}};
+  VideoReaderOptions options{.clips = clip_rules(spec), .ranges = {}, .fill = {0}};
   const bool pads = spec.get<bool>("pad_sequences");
   options.clips.padding = pads ? ClipPadding::kConstant : ClipPadding::kNone;
   options.clips.one_padded = true;

@@ -147,10 +147,10 @@ void VideoReader::make_outputs(SampleContext& ctx, const io::video::VideoFile& f
   int output = 1;
   const int64_t count = std::ssize(frames);
   if (outputs_.labels)
-    *ctx.output(output++, DType::kInt32, Shape{1}).as<int32_t>() =
+    *ctx.output(output++, DType::kInt32, options_.of_number).as<int32_t>() =
         files_.label(static_cast<int64_t>(video));
   if (outputs_.numbers == VideoOutputs::FrameNumbers::kFirst)
-    *ctx.output(output++, DType::kInt32, Shape{1}).as<int32_t>() =
+    *ctx.output(output++, DType::kInt32, options_.of_number).as<int32_t>() =
         static_cast<int32_t>(frames.front());
   if (outputs_.numbers == VideoOutputs::FrameNumbers::kAll)
     std::transform(frames.begin(), frames.end(),
@@ -164,10 +164,11 @@ void VideoReader::make_outputs(SampleContext& ctx, const io::video::VideoFile& f
 
 SchemaBuilder& add_video_reader_args(SchemaBuilder& schema) {
   return schema.output("frames", "The frames, layout \"FHWC\".")
-      .output("label", "With `file_root`, `file_list` or `labels`: the label; int32 [1].")
-      .output("frame_num",
-              "With `enable_frame_num`: the number of the first frame in its video, int32 [1]; or "
-              "those of all frames, int32 [F]. -1: padding.")
+      .output("label", "With `file_root`, `file_list` or `labels`: the label; int32.")
+      .output(
+          "frame_num",
+          "With `enable_frame_num`: the number of the first frame in its video, int32; or those of "
+          "all frames, int32 [F]. -1: padding.")
       .output("timestamps",
               "With `enable_timestamps`: the presentation times of the frames in seconds; float64 "
               "[F]. -1: padding.")

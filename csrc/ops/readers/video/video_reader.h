@@ -30,6 +30,8 @@ struct VideoReaderOptions {
   ClipRules clips;
   RangeRules ranges;
   std::vector<int64_t> fill = {0};  // of padded frames
+  // The shape of labels, and of the number of the first frame.
+  Shape of_number = Shape{1};
 };
 
 class VideoReader : public Reader {
