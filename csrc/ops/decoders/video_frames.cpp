@@ -9,23 +9,6 @@
 namespace torchdali {
 namespace {
 
-// Turns pixels clockwise by a multiple of 90 degrees. `height` and `width` are those of `from`.
-void turn(const uint8_t* from, int64_t height, int64_t width, int64_t channels, int degrees,
-          uint8_t* to) {
-  for (int64_t y = 0; y < height; ++y)
-    for (int64_t x = 0; x < width; ++x) {
-      const int64_t at = degrees == 90    ? x * height + (height - 1 - y)
-                         : degrees == 180 ? (height - 1 - y) * width + (width - 1 - x)
-                                          : (width - 1 - x) * height + y;
-      std::copy_n(from + (y * width + x) * channels, channels, to + at * channels);
-    }
-}
-
-struct PadMode {
-  const char* name;
-  bool pads;
-  kernels::Border border;
-};
 constexpr std::array kPadModes = {
     PadMode{"none", false, kernels::Border::kConstant},
     PadMode{"constant", true, kernels::Border::kConstant},
@@ -37,15 +20,27 @@ constexpr std::array kPadModes = {
     PadMode{"reflect", true, kernels::Border::kReflect101},
 };
 
+}  // namespace
+
 const PadMode& pad_mode_of(const std::string& name) {
   for (const PadMode& mode : kPadModes)
     if (name == mode.name) return mode;
-  raise(ErrorKind::kValue, "`pad_mode` is \"", name,
-        R"(", expected "none", "constant", "edge" (or "repeat"), "reflect_1001" (or "symmetric") or )"
-        R"("reflect_101" (or "reflect"))");
+  raise(
+      ErrorKind::kValue, "`pad_mode` is \"", name,
+      R"(", expected "none", "constant", "edge" (or "repeat"), "reflect_1001" (or "symmetric") or )"
+      R"("reflect_101" (or "reflect"))");
 }
 
-}  // namespace
+void turn_frame(const uint8_t* from, int64_t height, int64_t width, int64_t channels, int degrees,
+                uint8_t* to) {
+  for (int64_t y = 0; y < height; ++y)
+    for (int64_t x = 0; x < width; ++x) {
+      const int64_t at = degrees == 90    ? x * height + (height - 1 - y)
+                         : degrees == 180 ? (height - 1 - y) * width + (width - 1 - x)
+                                          : (width - 1 - x) * height + y;
+      std::copy_n(from + (y * width + x) * channels, channels, to + at * channels);
+    }
+}
 
 Shape frame_shape(const io::video::VideoFile& video, bool upright, kernels::PixelOutput colors) {
   const io::video::StreamInfo& info = video.info();
@@ -80,7 +75,7 @@ void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> f
     }
     kernels::picture_to_pixels(picture, {0, 0, picture.width, picture.height}, colors, pixels,
                                picture.width * channels);
-    if (degrees != 0) turn(pixels, picture.height, picture.width, channels, degrees, to);
+    if (degrees != 0) turn_frame(pixels, picture.height, picture.width, channels, degrees, to);
   });
 }
 
@@ -88,24 +83,26 @@ void frame_choice_args(SchemaBuilder& schema) {
   schema
       .optional_arg("start_frame", ArgType::kInt, "The first frame; by default 0.",
                     Arity::kPerSample)
-      .optional_arg("end_frame", ArgType::kInt,
-                    "The frame before which the sequence ends; by default the end of the video. Not "
-                    "together with `sequence_length`.",
-                    Arity::kPerSample)
+      .optional_arg(
+          "end_frame", ArgType::kInt,
+          "The frame before which the sequence ends; by default the end of the video. Not "
+          "together with `sequence_length`.",
+          Arity::kPerSample)
       .optional_arg("sequence_length", ArgType::kInt,
                     "Number of frames; by default as many as there are up to `end_frame`.",
                     Arity::kPerSample)
-      .optional_arg("stride", ArgType::kInt,
-                    "Takes every so-manieth frame; by default 1.", Arity::kPerSample)
+      .optional_arg("stride", ArgType::kInt, "Takes every so-manieth frame; by default 1.",
+                    Arity::kPerSample)
       .optional_arg("frames", ArgType::kIntVec,
                     "The numbers of the frames, in any order; they may repeat. Instead of the "
                     "arguments above.",
                     Arity::kPerSample)
-      .arg("pad_mode", "constant",
-           "What follows the last frame, if the sequence is longer than the video: \"none\", which "
-           "makes it shorter; \"constant\", `fill_value`; \"edge\" or \"repeat\", the last frame; "
-           "\"reflect_1001\" or \"symmetric\", the frames in reverse order with the last one again; "
-           "\"reflect_101\" or \"reflect\", without it.")
+      .arg(
+          "pad_mode", "constant",
+          "What follows the last frame, if the sequence is longer than the video: \"none\", which "
+          "makes it shorter; \"constant\", `fill_value`; \"edge\" or \"repeat\", the last frame; "
+          "\"reflect_1001\" or \"symmetric\", the frames in reverse order with the last one again; "
+          "\"reflect_101\" or \"reflect\", without it.")
       .arg("fill_value", std::vector<int64_t>{0},
            "The color of frames that \"constant\" adds, 0 to 255: one value, or one for each "
            "channel.");

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/argument.h"
@@ -22,6 +23,19 @@ Shape frame_shape(const io::video::VideoFile& video, bool upright,
 // Writes frames[i] to out + i * (size of a frame); a frame of -1 is left out.
 void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> frames, bool upright,
                    kernels::PixelOutput colors, uint8_t* out);
+
+// Turns the pixels of a frame clockwise by a multiple of 90 degrees. `height` and `width` are those
+// of `from`.
+void turn_frame(const uint8_t* from, int64_t height, int64_t width, int64_t channels, int degrees,
+                uint8_t* to);
+
+// `pad_mode`: what follows the last frame. Raises kValue.
+struct PadMode {
+  const char* name;
+  bool pads;
+  kernels::Border border;
+};
+const PadMode& pad_mode_of(const std::string& name);
 
 // The arguments that choose frames: `start_frame`, `end_frame`, `sequence_length`, `stride`,
 // `frames`, `pad_mode` and `fill_value`.

@@ -2,7 +2,6 @@
 #include "ops/readers/video/clips.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "core/error.h"
 
@@ -18,27 +17,7 @@ int64_t number(const OpSpec& spec, const char* name, int64_t least) {
   return value;
 }
 
-// The element in the place of element `i` >= `n` of a sequence.
-int64_t reflected(ClipPadding padding, int64_t i, int64_t n) {
-  if (padding == ClipPadding::kEdge || n == 1) return n - 1;
-  const bool twice = padding == ClipPadding::kReflect1001;
-  const int64_t period = twice ? 2 * n : 2 * n - 2;
-  i %= period;
-  return i < n ? i : (twice ? period - 1 : period) - i;
-}
-
 }  // namespace
-
-ClipPadding parse_clip_padding(const std::string& mode) {
-  if (mode == "none" || mode.empty()) return ClipPadding::kNone;
-  if (mode == "constant") return ClipPadding::kConstant;
-  if (mode == "edge" || mode == "repeat") return ClipPadding::kEdge;
-  if (mode == "reflect_1001" || mode == "symmetric") return ClipPadding::kReflect1001;
-  if (mode == "reflect_101" || mode == "reflect") return ClipPadding::kReflect101;
-  raise(ErrorKind::kValue, "`pad_mode` is \"", mode,
-        "\", expected \"none\", \"constant\", \"edge\" (\"repeat\"), \"reflect_1001\" "
-        "(\"symmetric\") or \"reflect_101\" (\"reflect\")");
-}
 
 ClipRules clip_rules(const OpSpec& spec) {
   ClipRules rules;
@@ -79,11 +58,11 @@ int64_t count_clips(const ClipRules& rules, const FrameRange& range) {
   const int64_t size = range.size();
   if (size == 0) return 0;
   if (rules.uniform) return 1;
-  const bool pads = rules.padding != ClipPadding::kNone;
-  if (rules.random_clips > 0) return pads || size >= rules.least_extent() ? rules.random_clips : 0;
+  if (rules.random_clips > 0)
+    return rules.pads || size >= rules.least_extent() ? rules.random_clips : 0;
   const int64_t full = size >= rules.extent ? (size - rules.extent) / rules.step + 1 : 0;
   const int64_t begun = (size - 1) / rules.step + 1;
-  return !pads ? full : rules.one_padded ? std::min(full + 1, begun) : begun;
+  return !rules.pads ? full : rules.one_padded ? std::min(full + 1, begun) : begun;
 }
 
 void clip_frames(const ClipRules& rules, const FrameRange& range, int64_t clip, RandomStream random,
@@ -103,10 +82,8 @@ void clip_frames(const ClipRules& rules, const FrameRange& range, int64_t clip, 
            room > 0)
     first += random.uniform_int(0, room);
   for (int64_t i = 0; i < rules.length; ++i) {
-    const int64_t frame = first + i * rules.stride;
-    if (frame < size) frames.push_back(range.begin + frame);
-    else if (rules.padding == ClipPadding::kConstant) frames.push_back(-1);
-    else frames.push_back(range.begin + reflected(rules.padding, frame, size));
+    const int64_t frame = kernels::border_index(first + i * rules.stride, size, rules.border);
+    frames.push_back(frame < 0 ? -1 : range.begin + frame);
   }
 }
 

@@ -3,23 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "core/random.h"
 #include "core/schema.h"
+#include "kernels/border.h"
 
 namespace torchdali {
-
-// What is in the place of frames after the end of a range.
-enum class ClipPadding : int8_t {
-  kNone,  // there are no sequences that need them
-  kConstant,
-  kEdge,         // the last frame
-  kReflect1001,  // ..., a, b, c, c, b, a, ...
-  kReflect101,   // ..., a, b, c, b, a, ...
-};
-ClipPadding parse_clip_padding(const std::string& mode);
 
 struct ClipRules {
   int64_t length = 1;  // frames of a sequence
@@ -28,7 +18,9 @@ struct ClipRules {
   // Frames that a sequence needs, at least up to its last one.
   int64_t extent = 1;
   int64_t least_extent() const { return (length - 1) * stride + 1; }
-  ClipPadding padding = ClipPadding::kNone;
+  // Whether there are sequences that reach beyond the end of a range, and what they have there.
+  bool pads = false;
+  kernels::Border border = kernels::Border::kConstant;
   // With padding: only the first sequence that needs it, rather than all that begin in the range.
   bool one_padded = false;
   int64_t random_clips = 0;  // of each range, at random places; 0: at multiples of `step`

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.experimental.readers.video: fn.readers.video with other arguments for ranges and padding.
 #include "core/operator.h"
+#include "ops/decoders/video_frames.h"
 #include "ops/readers/video/video_reader.h"
 
 namespace torchdali {
@@ -34,7 +35,9 @@ VideoReaderOptions experimental_options(const OpSpec& spec) {
                   "`fill_value` is empty, expected one value or one for each "
                   "channel");
   options.clips.extent = options.clips.length * options.clips.stride;  // as in DALI 1.35
-  options.clips.padding = parse_clip_padding(spec.get<std::string>("pad_mode"));
+  const PadMode& padding = pad_mode_of(spec.get<std::string>("pad_mode"));
+  options.clips.pads = padding.pads;
+  options.clips.border = padding.border;
   options.clips.uniform = spec.get<bool>("uniform_sample");
   for (const char* name : {"stride", "step", "clips_per_video", "jitter", "pad_mode"})
     TORCHDALI_CHECK(!options.clips.uniform || !spec.has(name), "`uniform_sample` and `", name,
@@ -50,9 +53,9 @@ class ExperimentalVideoReader final : public VideoReader {
   }
 
  private:
-  std::unique_ptr<FrameWriter> start(SampleContext& ctx, int64_t frames, int width,
-                                     int height) const override {
-    return make_frame_writer(ctx, format_, frames, width, height);
+  std::unique_ptr<FrameWriter> start(SampleContext& ctx, int64_t frames,
+                                     const PictureSize& size) const override {
+    return make_frame_writer(ctx, format_, frames, size);
   }
   FrameFormat format_;
 };

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "core/image_types.h"
-#include "kernels/convert.h"
+#include "ops/decoders/video_frames.h"
 
 namespace torchdali {
 namespace {
@@ -57,38 +57,69 @@ class WriterOfFormat : public FrameWriter {
   const int64_t frame_;  // elements of a frame
 };
 
+// Makes upright pixels of pictures.
+class Upright {
+ public:
+  Upright(SampleContext& ctx, const FrameFormat& format, const PictureSize& size)
+      : format_(format), size_(size) {
+    if (size.degrees != 0)
+      pixels_ = ctx.scratch<uint8_t>(
+          static_cast<size_t>(int64_t{size.width} * size.height * format.channels));
+  }
+  // Whether regions of pictures can be made.
+  bool direct() const { return size_.degrees == 0; }
+  // The whole picture, densely.
+  void make(const kernels::Picture& picture, uint8_t* to) const {
+    uint8_t* pixels = direct() ? to : pixels_.data();
+    kernels::picture_to_pixels(picture, {0, 0, picture.width, picture.height}, format_.pixels,
+                               pixels, int64_t{picture.width} * format_.channels);
+    if (!direct())
+      turn_frame(pixels, picture.height, picture.width, format_.channels, size_.degrees, to);
+  }
+
+ private:
+  const FrameFormat& format_;
+  const PictureSize size_;
+  std::span<uint8_t> pixels_;  // not turned yet
+};
+
 class PlainWriter final : public WriterOfFormat {
  public:
-  PlainWriter(SampleContext& ctx, SampleView& out, const FrameFormat& format)
-      : WriterOfFormat(out, format) {
+  PlainWriter(SampleContext& ctx, SampleView& out, const FrameFormat& format,
+              const PictureSize& size)
+      : WriterOfFormat(out, format), upright_(ctx, format, size) {
     if (format.dtype == DType::kFloat) bytes_ = ctx.scratch<uint8_t>(static_cast<size_t>(frame_));
   }
   void write(int64_t i, const kernels::Picture& picture) override {
     const bool floats = format_.dtype == DType::kFloat;
     uint8_t* to = floats ? bytes_.data() : out_.as<uint8_t>() + i * frame_;
-    kernels::picture_to_pixels(picture, {0, 0, picture.width, picture.height}, format_.pixels, to,
-                               int64_t{picture.width} * format_.channels);
+    upright_.make(picture, to);
     if (floats) to_floats(to, format_.scale, out_.as<float>() + i * frame_, frame_);
   }
 
  private:
+  Upright upright_;
   std::span<uint8_t> bytes_;
 };
 
 class ResizingWriter final : public WriterOfFormat {
  public:
   ResizingWriter(SampleContext& ctx, SampleView& out, const FrameFormat& format,
-                 const kernels::ResampleJob& job)
-      : WriterOfFormat(out, format), job_(job) {
+                 const PictureSize& size, const kernels::ResampleJob& job)
+      : WriterOfFormat(out, format), upright_(ctx, format, size), job_(job) {
     if (frame_ == 0) return;
-    const auto rows = kernels::resample_source_range(job.axes[1]);
-    const auto columns = kernels::resample_source_range(job.axes[2]);
-    region_ = {.x = static_cast<int>(columns.begin),
-               .y = static_cast<int>(rows.begin),
-               .width = static_cast<int>(columns.end - columns.begin),
-               .height = static_cast<int>(rows.end - rows.begin)};
-    job_.axes[1].stored = rows.begin;
-    job_.axes[2].stored = columns.begin;
+    region_ = {.width = static_cast<int>(size.upright_width()),
+               .height = static_cast<int>(size.upright_height())};
+    if (upright_.direct()) {
+      const auto rows = kernels::resample_source_range(job.axes[1]);
+      const auto columns = kernels::resample_source_range(job.axes[2]);
+      region_ = {.x = static_cast<int>(columns.begin),
+                 .y = static_cast<int>(rows.begin),
+                 .width = static_cast<int>(columns.end - columns.begin),
+                 .height = static_cast<int>(rows.end - rows.begin)};
+    }
+    job_.axes[1].stored = region_.y;
+    job_.axes[2].stored = region_.x;
     job_.in_row_stride = int64_t{region_.width} * format.channels;
     pixels_ = ctx.scratch<uint8_t>(
         static_cast<size_t>(std::max<int64_t>(job_.in_row_stride * region_.height, 1)));
@@ -96,8 +127,10 @@ class ResizingWriter final : public WriterOfFormat {
   }
   void write(int64_t i, const kernels::Picture& picture) override {
     if (frame_ == 0) return;
-    kernels::picture_to_pixels(picture, region_, format_.pixels, pixels_.data(),
-                               job_.in_row_stride);
+    if (upright_.direct())
+      kernels::picture_to_pixels(picture, region_, format_.pixels, pixels_.data(),
+                                 job_.in_row_stride);
+    else upright_.make(picture, pixels_.data());
     auto* to = static_cast<std::byte*>(out_.data) + i * frame_ * itemsize(out_.dtype);
     kernels::resample(job_, pixels_.data(), to, memory_.data());
     if (format_.dtype != DType::kFloat || format_.scale == 1) return;
@@ -106,6 +139,7 @@ class ResizingWriter final : public WriterOfFormat {
   }
 
  private:
+  Upright upright_;
   kernels::ResampleJob job_;
   kernels::PictureRegion region_;
   std::span<uint8_t> pixels_;  // of the region
@@ -142,26 +176,27 @@ SchemaBuilder& add_frame_format_args(SchemaBuilder& schema) {
 }
 
 std::unique_ptr<FrameWriter> make_frame_writer(SampleContext& ctx, const FrameFormat& format,
-                                               int64_t frames, int width, int height) {
-  SampleView& out =
-      ctx.output(0, format.dtype, Shape{frames, height, width, format.channels}, "FHWC");
-  return std::make_unique<PlainWriter>(ctx, out, format);
+                                               int64_t frames, const PictureSize& size) {
+  SampleView& out = ctx.output(
+      0, format.dtype, Shape{frames, size.upright_height(), size.upright_width(), format.channels},
+      "FHWC");
+  return std::make_unique<PlainWriter>(ctx, out, format, size);
 }
 
 std::unique_ptr<FrameWriter> make_resizing_writer(SampleContext& ctx, const FrameFormat& format,
-                                                  const ResizeArgs& size,
+                                                  const ResizeArgs& resize,
                                                   const ResampleArgs& filters, int64_t frames,
-                                                  int width, int height) {
-  SampleView picture{.data = nullptr,
-                     .dtype = DType::kUInt8,
-                     .shape = {height, width, format.channels},
-                     .layout = {}};
+                                                  const PictureSize& size) {
+  const SampleView picture{.data = nullptr,
+                           .dtype = DType::kUInt8,
+                           .shape = {size.upright_height(), size.upright_width(), format.channels},
+                           .layout = {}};
   const ResampleArgs::Task task =
-      filters.plan(ctx, picture, "HWC", size(ctx, picture.shape.span().first(2)));
+      filters.plan(ctx, picture, "HWC", resize(ctx, picture.shape.span().first(2)));
   const Shape& shape = task.out_shape;
   SampleView& out =
       ctx.output(0, task.job.out_type, Shape{frames, shape[0], shape[1], shape[2]}, "FHWC");
-  return std::make_unique<ResizingWriter>(ctx, out, format, task.job);
+  return std::make_unique<ResizingWriter>(ctx, out, format, size, task.job);
 }
 
 }  // namespace torchdali

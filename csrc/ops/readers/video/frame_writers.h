@@ -37,13 +37,21 @@ class FrameWriter {
   virtual void fill(int64_t i, std::span<const int64_t> values) = 0;
 };
 
-// Makes output 0 for `frames` pictures of this size.
+// Of pictures that come, and by how much they are to be turned clockwise.
+struct PictureSize {
+  int width = 0, height = 0, degrees = 0;
+  bool sideways() const { return degrees % 180 != 0; }
+  int64_t upright_width() const { return sideways() ? height : width; }
+  int64_t upright_height() const { return sideways() ? width : height; }
+};
+
+// Makes output 0 for `frames` pictures.
 std::unique_ptr<FrameWriter> make_frame_writer(SampleContext& ctx, const FrameFormat& format,
-                                               int64_t frames, int width, int height);
+                                               int64_t frames, const PictureSize& size);
 // The same for resized frames.
 std::unique_ptr<FrameWriter> make_resizing_writer(SampleContext& ctx, const FrameFormat& format,
-                                                  const ResizeArgs& size,
+                                                  const ResizeArgs& resize,
                                                   const ResampleArgs& filters, int64_t frames,
-                                                  int width, int height);
+                                                  const PictureSize& size);
 
 }  // namespace torchdali

@@ -8,8 +8,7 @@ namespace {
 
 VideoReaderOptions options_of(const OpSpec& spec) {
   VideoReaderOptions options{.clips = clip_rules(spec), .ranges = {}, .fill = {0}};
-  const bool pads = spec.get<bool>("pad_sequences");
-  options.clips.padding = pads ? ClipPadding::kConstant : ClipPadding::kNone;
+  options.clips.pads = spec.get<bool>("pad_sequences");
   options.clips.one_padded = true;
   using Rounding = RangeRules::Rounding;
   const bool before = spec.get<bool>("file_list_include_preceding_frame");
@@ -27,9 +26,9 @@ class PlainVideoReader final : public VideoReader {
   }
 
  private:
-  std::unique_ptr<FrameWriter> start(SampleContext& ctx, int64_t frames, int width,
-                                     int height) const override {
-    return make_frame_writer(ctx, format_, frames, width, height);
+  std::unique_ptr<FrameWriter> start(SampleContext& ctx, int64_t frames,
+                                     const PictureSize& size) const override {
+    return make_frame_writer(ctx, format_, frames, size);
   }
   FrameFormat format_;
 };
@@ -37,23 +36,24 @@ class PlainVideoReader final : public VideoReader {
 class ResizingVideoReader final : public VideoReader {
  public:
   explicit ResizingVideoReader(const OpSpec& spec)
-      : VideoReader(spec, options_of(spec)), format_(spec), size_(spec), filters_(spec) {
+      : VideoReader(spec, options_of(spec)), format_(spec), resize_(spec), filters_(spec) {
     if (!spec.get<bool>("lazy_init")) prepare();
   }
 
  private:
-  std::unique_ptr<FrameWriter> start(SampleContext& ctx, int64_t frames, int width,
-                                     int height) const override {
-    return make_resizing_writer(ctx, format_, size_, filters_, frames, width, height);
+  std::unique_ptr<FrameWriter> start(SampleContext& ctx, int64_t frames,
+                                     const PictureSize& size) const override {
+    return make_resizing_writer(ctx, format_, resize_, filters_, frames, size);
   }
   FrameFormat format_;
-  ResizeArgs size_;
+  ResizeArgs resize_;
   ResampleArgs filters_;
 };
 
 SchemaBuilder& add_video_args(SchemaBuilder& schema) {
   return schema.with(add_video_reader_args)
       .with(add_frame_format_args)
+      .arg("dtype", DType::kUInt8, "Element type of the frames: uint8, or float (from 0 to 255).")
       .arg("pad_sequences", false,
            "A last sequence that the video has not enough frames for is completed by frames of "
            "zeros.")
@@ -79,7 +79,6 @@ constexpr const char* kDoc =
 TORCHDALI_OPERATOR("readers.video")
     .doc(std::string("Reads sequences of frames from videos.\n\n") + kDoc)
     .with(add_video_args)
-    .arg("dtype", DType::kUInt8, "Element type of the frames: uint8, or float (from 0 to 255).")
     .cpu<PlainVideoReader>();
 
 TORCHDALI_OPERATOR("readers.video_resize")
@@ -88,7 +87,7 @@ TORCHDALI_OPERATOR("readers.video_resize")
          kDoc)
     .with(add_video_args)
     .with(add_resize_args)
-    .with(add_resample_args)
+    .with(add_filter_args)
     .cpu<ResizingVideoReader>();
 
 }  // namespace

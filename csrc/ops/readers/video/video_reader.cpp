@@ -43,6 +43,7 @@ VideoReader::VideoReader(const OpSpec& spec, VideoReaderOptions options)
     : Reader(spec),
       options_(std::move(options)),
       outputs_(spec),
+      upright_(spec.get<bool>("adjust_orientation")),
       tolerant_(spec.has("on_error")),
       decoder_threads_(std::max(1, spec.num_threads / std::max(1, spec.max_batch_size))),
       open_files_(kOpenVideos, open_options(spec)),
@@ -126,7 +127,9 @@ void VideoReader::run(SampleContext& ctx) const {
       places.push_back(static_cast<int64_t>(i));
     }
   const auto& info = file->info();
-  const auto writer = start(ctx, std::ssize(frames), info.width, info.height);
+  const auto writer =
+      start(ctx, std::ssize(frames),
+            {.width = info.width, .height = info.height, .degrees = upright_ ? info.rotation : 0});
   file->decode(
       wanted,
       [&](size_t i, const kernels::Picture& picture) {
@@ -183,6 +186,9 @@ SchemaBuilder& add_video_reader_args(SchemaBuilder& schema) {
            "How frames are found. \"exact\": by the presentation times of all frames, for which "
            "each file is indexed once. \"approximate\": by the average frame rate, without an "
            "index; wrong where frames are not equally far apart. torchdali only.")
+      .arg("adjust_orientation", true,
+           "Turn the frames by the rotation that the file asks for, as players do. DALI does not. "
+           "torchdali only.")
       .with(reader_args);
 }
 

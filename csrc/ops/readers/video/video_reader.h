@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "io/video/video_files.h"
 #include "ops/readers/reader.h"
 #include "ops/readers/video/clips.h"
 #include "ops/readers/video/frame_writers.h"
+#include "ops/readers/video/video_files.h"
 #include "ops/readers/video/video_list.h"
 
 namespace torchdali {
@@ -42,8 +42,8 @@ class VideoReader : public Reader {
   // The derived class calls prepare(), unless `lazy_init`.
   VideoReader(const OpSpec& spec, VideoReaderOptions options);
   // Makes output 0.
-  virtual std::unique_ptr<FrameWriter> start(SampleContext& ctx, int64_t frames, int width,
-                                             int height) const = 0;
+  virtual std::unique_ptr<FrameWriter> start(SampleContext& ctx, int64_t frames,
+                                             const PictureSize& size) const = 0;
 
  private:
   int64_t find_samples() final;
@@ -58,9 +58,10 @@ class VideoReader : public Reader {
 
   const VideoReaderOptions options_;
   const VideoOutputs outputs_;
+  const bool upright_;
   const bool tolerant_;  // of samples that fail
   const int decoder_threads_;
-  mutable io::video::VideoFiles open_files_;
+  mutable VideoFiles open_files_;
   std::function<VideoList()> list_;  // released after use
   FileList files_;
   // Of each line or file.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/video/video_files.h"
+#include "ops/readers/video/video_files.h"
 
-namespace torchdali::io::video {
+namespace torchdali {
 
-std::shared_ptr<const VideoFile> VideoFiles::open(const std::string& path) {
+std::shared_ptr<const io::video::VideoFile> VideoFiles::open(const std::string& path) {
   if (auto file = find(path)) return file;
-  std::shared_ptr<const VideoFile> opened = VideoFile::open(path, options_);  // without the mutex
+  std::shared_ptr<const io::video::VideoFile> opened =
+      io::video::VideoFile::open(path, options_);  // without the mutex
   const std::lock_guard lock(mutex_);
   if (const auto found = by_path_.find(path); found != by_path_.end())
     return found->second->file;  // another thread was faster
@@ -18,7 +19,7 @@ std::shared_ptr<const VideoFile> VideoFiles::open(const std::string& path) {
   return opened;
 }
 
-std::shared_ptr<const VideoFile> VideoFiles::find(const std::string& path) {
+std::shared_ptr<const io::video::VideoFile> VideoFiles::find(const std::string& path) {
   const std::lock_guard lock(mutex_);
   const auto found = by_path_.find(path);
   if (found == by_path_.end()) return nullptr;
@@ -26,4 +27,4 @@ std::shared_ptr<const VideoFile> VideoFiles::find(const std::string& path) {
   return found->second->file;
 }
 
-}  // namespace torchdali::io::video
+}  // namespace torchdali
