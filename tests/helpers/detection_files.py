@@ -40,7 +40,8 @@ def write_coco(folder: Path, plain: bool = False) -> Path:
             x, y, w, h = boxes[0]
             pixels[y : y + h, x : x + w] = _WHITE
         Image.fromarray(pixels).save(folder / f"{number}.png")
-        images.append({"id": number, "file_name": f"{number}.png"})
+        size = {"width": width, "height": height}
+        images.append({"id": number, "file_name": f"{number}.png", **size})
         for x, y, w, h in boxes:
             part = 0.0 if plain else 0.25
             objects.append(
@@ -53,7 +54,9 @@ def write_coco(folder: Path, plain: bool = False) -> Path:
                 }
             )
     file = folder / "all.json"
-    file.write_text(json.dumps({"images": images, "annotations": objects}))
+    categories = [{"id": number, "name": str(number)} for number in range(5)]
+    document = {"images": images, "annotations": objects, "categories": categories}
+    file.write_text(json.dumps(document))
     return file
 
 

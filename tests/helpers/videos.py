@@ -62,18 +62,18 @@ KINDS: dict[str, tuple[Sequence[str], str]] = {
 _program = shutil.which("ffmpeg")
 
 
-def missing() -> str | None:
-    """Returns why videos cannot be tested, or None."""
-    if _program is None:
-        return "there is no program ffmpeg, which makes the videos"
-    if problem := _C.video_library()[2]:
-        return f"the engine decodes no videos: {problem}"
-    return None
+def library_missing() -> str:
+    """Returns why the engine decodes no videos, or ""."""
+    reason = _C.video_library()[2]
+    if reason and "video" in os.environ.get("TORCHDALI_REQUIRE", "").split(","):
+        pytest.fail(f"TORCHDALI_REQUIRE has video, but {reason}")
+    return reason
 
 
 def require() -> None:
-    """Skips the test, or fails it, if videos cannot be tested."""
-    if reason := missing():
+    """Skips the test, or fails it, if there is no program ffmpeg."""
+    if _program is None:
+        reason = "there is no program ffmpeg, which makes the videos"
         if "video" in os.environ.get("TORCHDALI_REQUIRE", "").split(","):
             pytest.fail(f"TORCHDALI_REQUIRE has video, but {reason}")
         pytest.skip(reason)
@@ -120,15 +120,32 @@ def raw_frames(path: Path, *options: str) -> list[bytes]:
     return [data[i * size : (i + 1) * size] for i in range(count)]
 
 
+def size_of(path: Path) -> tuple[int, int]:
+    """Returns the width and the height of the pictures of a file."""
+    frame = ffmpeg("-noautorotate", "-i", path, "-frames:v", "1", "-f", "image2pipe", "-c:v", "ppm",
+                   "-")  # fmt: skip
+    width, height = map(int, frame.split(maxsplit=3)[1:3])
+    return width, height
+
+
 def as_tensor(file: bytes | Path) -> torch.Tensor:
     """Returns a file as the decoder takes it."""
     data = file.read_bytes() if isinstance(file, Path) else file
     return torch.from_numpy(np.frombuffer(data, np.uint8).copy())
 
 
-def luma(frames: Sequence[bytes], size: str = "96x64") -> np.ndarray:
-    """Returns the planes of luma of frames of 4:2:0 with 8 bits, [frames, height, width]."""
-    width, height = map(int, size.split("x"))
-    return np.stack([np.frombuffer(f, np.uint8)[: width * height] for f in frames]).reshape(
-        -1, height, width
-    )
+def committed_path(name: str) -> Path:
+    """Returns the path of a file of 12 frames, 48x32, in tests/data/videos.
+
+    ffmpeg 5.1 made them of ``nullsrc=s=48x32:r=10:d=1.2,geq=lum='mod(X*4+N*20,256)':cb='100+N*5':
+    cr='100+X+Y'``: by ``-c:v libx264 -g 6 -bf 2 -crf 24``, the same turned by
+    ``-metadata:s:v:0 rotate=90``, and by ``-c:v libvpx-vp9 -g 6 -b:v 50k``.
+    """
+    return Path(__file__).parents[1] / "data" / "videos" / name
+
+
+def committed(name: str) -> torch.Tensor:
+    """Returns a file of tests/data/videos. In a test, skips without the video library."""
+    if "PYTEST_CURRENT_TEST" in os.environ and (reason := library_missing()):
+        pytest.skip(reason)
+    return as_tensor(committed_path(name))

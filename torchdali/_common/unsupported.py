@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from torchdali._common.alternatives import Alternative, alternative
 from torchdali.errors import UnsupportedModuleError, UnsupportedNameError, _make
 
-__all__ = ["check_module", "missing", "names_of"]
+__all__ = ["check_module", "kind_of", "missing", "names", "names_of"]
 
 _PACKAGE = "torchdali"
 
@@ -33,7 +33,12 @@ def _table() -> Mapping[str, Mapping[str, str]]:
     return table
 
 
-def _kind(module: str, name: str) -> str | None:
+def names(path: str) -> list[str]:
+    """Returns DALI's names in a module, which is named without the package."""
+    return list(_table().get(path, {}))
+
+
+def kind_of(module: str, name: str) -> str | None:
     """Returns the kind of a name of DALI, None for others."""
     return _table().get(module[len(_PACKAGE) + 1 :], {}).get(name)
 
@@ -71,7 +76,7 @@ def names_of(module: str) -> Callable[[str], Any]:
         vars(sys.modules[module]).setdefault("__path__", [])
 
     def __getattr__(name: str) -> NoReturn:
-        kind = None if name.startswith("__") else _kind(module, name)
+        kind = None if name.startswith("__") else kind_of(module, name)
         if kind is not None and not _is_module(f"{module}.{name}"):
             _refuse(UnsupportedNameError, f"{module}.{name}", kind)
         raise AttributeError(
@@ -88,7 +93,7 @@ def check_module(full_name: str) -> None:
         UnsupportedModuleError: it is a module or a name of DALI that is not here.
     """
     module, _, name = full_name.rpartition(".")
-    kind = _kind(module, name)
+    kind = kind_of(module, name)
     if kind is not None and name not in dir(sys.modules.get(module)):
         _refuse(UnsupportedModuleError, full_name, kind)
 

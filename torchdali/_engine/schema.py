@@ -15,6 +15,7 @@ from torchdali._engine.extension import _C
 
 __all__ = [
     "ALIASES",
+    "SUPERSEDED",
     "UNIVERSAL",
     "Argument",
     "InputSpec",
@@ -45,6 +46,9 @@ _WORDS = {
     "ssd": "SSD",
     "tfrecord": "TFRecord",
 }
+
+# Operators that DALI deprecates, and what takes their place.
+SUPERSEDED: dict[str, str] = {"ssd_random_crop": "random_bbox_crop"}
 
 # Old names of operators that DALI still takes, with a DeprecationWarning.
 ALIASES: dict[str, str] = {

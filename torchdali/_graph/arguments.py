@@ -22,7 +22,7 @@ from torchdali._engine.dtypes import (
     to_torch_type,
 )
 from torchdali._engine.scalar import ScalarConstant
-from torchdali._engine.schema import ENUMS, UNIVERSAL, Argument, OperatorSchema
+from torchdali._engine.schema import ENUMS, SUPERSEDED, UNIVERSAL, Argument, OperatorSchema
 from torchdali._graph.expression import Step, parse_step
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.tfrecord import Feature
@@ -316,6 +316,12 @@ def without_deprecated(
 
     None counts as not given, as in DALI.
     """
+    if schema.name in SUPERSEDED:
+        warnings.warn(
+            f"{schema.fn_name} is deprecated, as in DALI: use fn.{SUPERSEDED[schema.name]}",
+            DeprecationWarning,
+            stacklevel=user_stack_level(),
+        )
     result: dict[str, Any] = {}
     for name, value in kwargs.items():
         if value is None:

@@ -15,7 +15,7 @@ enum class MedianMethod : int8_t { kCopy, kThree, kProgram, kHistograms, kSelect
 
 MedianMethod method_of(const MedianJob& job) {
   // From measurements: where histograms are faster, and where programs become very long.
-  constexpr int64_t kLargestForBytes = 17 * 17, kLargest = 41 * 41;
+  constexpr int64_t kLargestForBytes = 11 * 11, kLargest = 41 * 41;
   if (job.window_y == 1 && job.window_x == 1) return MedianMethod::kCopy;
   if (job.window_y == 3 && job.window_x == 3) return MedianMethod::kThree;
   const double area = static_cast<double>(job.window_y) * static_cast<double>(job.window_x);

@@ -3,8 +3,10 @@
 // "Median filtering in constant time", 2007). Each column has the histogram of its part of the
 // window, which changes by two elements from row to row; the histogram of the window changes by two
 // columns from pixel to pixel. Its 256 bins are in 16 groups: only the group that holds the median
-// is brought up to date.
+// is brought up to date. All counts are cumulative, so that a comparison of 16 counts with a rank
+// finds a group or a bin.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -17,6 +19,42 @@ namespace torchdali::kernels {
 namespace TORCHDALI_ISA_NAMESPACE {
 
 inline constexpr int64_t kGroups = 16, kBins = 256;
+
+// What an element in bin i of 16 adds to cumulative counts.
+template <class Count>
+struct MedianSteps {
+  alignas(64) Count of[kGroups][kGroups];
+  MedianSteps() {
+    for (int64_t i = 0; i < kGroups; ++i)
+      for (int64_t k = 0; k < kGroups; ++k) of[i][k] = k >= i ? 1 : 0;
+  }
+};
+
+// 16 numbers. Vectors, because compilers make scalars of loops this short.
+template <class T>
+struct MedianVector {
+  using Type [[gnu::vector_size(kGroups * sizeof(T)), gnu::may_alias]] = T;
+};
+template <class T>
+typename MedianVector<T>::Type& vector(T* at) {
+  return *reinterpret_cast<typename MedianVector<T>::Type*>(at);
+}
+template <class T>
+const typename MedianVector<T>::Type& vector(const T* at) {
+  return *reinterpret_cast<const typename MedianVector<T>::Type*>(at);
+}
+// Wider numbers.
+template <class Sums, class Count>
+void widen(const Count* counts, Sums& to) {
+#if TORCHDALI_ISA_LEVEL > 0
+  if constexpr (sizeof(Count) == 1) {
+    const auto bytes = _mm_load_si128(reinterpret_cast<const __m128i*>(counts));
+    to = reinterpret_cast<Sums>(_mm256_cvtepu8_epi16(bytes));
+    return;
+  }
+#endif
+  to = __builtin_convertvector(vector(counts), Sums);
+}
 
 // A vertical stripe of the image, and where its columns have their histograms.
 struct MedianStripes {
@@ -31,7 +69,8 @@ struct MedianStripes {
   }
 };
 
-// Count holds the elements of a column, Sum those of the window.
+// Count holds the elements of a column, Sum those of the window. A list of 16 counts has the number
+// of elements in each group and those before it, or in each bin of a group and those before it.
 template <class Count, class Sum>
 class MedianHistograms {
  public:
@@ -44,10 +83,12 @@ class MedianHistograms {
         rank_(static_cast<Sum>(job.window_x * job.window_y / 2)),
         stripes_(job, sizeof(Count)),
         fine_(reinterpret_cast<Count*>(scratch)),
-        coarse_(fine_ + stripes_.columns * kBins) {}
+        coarse_(fine_ + stripes_.columns * kBins),
+        columns_(reinterpret_cast<int64_t*>(coarse_ + stripes_.columns * kGroups)) {}
   static int64_t scratch(const MedianJob& job) {
-    return MedianStripes(job, sizeof(Count)).columns * (kBins + kGroups) *
-           static_cast<int64_t>(sizeof(Count));
+    const MedianStripes stripes(job, sizeof(Count));
+    return stripes.columns * (kBins + kGroups) * static_cast<int64_t>(sizeof(Count)) +
+           (stripes.width + job.window_x) * static_cast<int64_t>(sizeof(int64_t));
   }
 
   void operator()() {
@@ -56,46 +97,73 @@ class MedianHistograms {
       end_ = std::min(begin + stripes_.width, job_.width);
       first_ = std::max<int64_t>(begin_ - radius_x_, 0);
       last_ = std::min(end_ - 1 + radius_x_, job_.width - 1);
+      for (int64_t x = begin_ - radius_x_ - 1; x < end_ + radius_x_; ++x)
+        columns_[x - begin_ + radius_x_ + 1] =
+            (std::clamp(x, first_, last_) - first_) * job_.channels;
       const int64_t columns = (last_ - first_ + 1) * job_.channels;
       std::fill(fine_, fine_ + columns * kBins, Count{0});
       std::fill(coarse_, coarse_ + columns * kGroups, Count{0});
-      // The rows from the first row's window on; those of the edge count several times.
-      for (int64_t y = -radius_y_; y < radius_y_; ++y) count<1>(y);
+      // The rows of the first row's window; those of the edge count several times.
+      for (int64_t y = -radius_y_; y <= radius_y_; ++y) count(y);
       for (int64_t y = 0; y < job_.height; ++y) {
-        count<1>(y + radius_y_);
+        if (y > 0) replace(y + radius_y_, y - 1 - radius_y_);
         for (int64_t c = 0; c < job_.channels; ++c) row(y, c);
-        count<-1>(y - radius_y_);
       }
     }
   }
 
  private:
-  template <int kBy>
+  // The columns of row y, which may be outside of the image.
+  const uint8_t* elements(int64_t y) const {
+    return in_ + (std::clamp<int64_t>(y, 0, job_.height - 1) * job_.width + first_) * job_.channels;
+  }
   void count(int64_t y) {
-    const uint8_t* from =
-        in_ + (std::clamp<int64_t>(y, 0, job_.height - 1) * job_.width + first_) * job_.channels;
+    const uint8_t* from = elements(y);
     const int64_t columns = (last_ - first_ + 1) * job_.channels;
     for (int64_t i = 0; i < columns; ++i) {
-      Count& fine = fine_[i * kBins + from[i]];
-      Count& coarse = coarse_[i * kGroups + (from[i] >> 4)];
-      fine = static_cast<Count>(fine + kBy);
-      coarse = static_cast<Count>(coarse + kBy);
+      add(fine_ + i * kBins + (from[i] & 0xF0), steps_.of[from[i] & 15]);
+      add(coarse_ + i * kGroups, steps_.of[from[i] >> 4]);
     }
   }
-  // Number of the histogram of column x, which may be outside of the image.
-  int64_t column(int64_t x, int64_t c) const {
-    return (std::clamp(x, first_, last_) - first_) * job_.channels + c;
+  void replace(int64_t added, int64_t removed) {
+    const uint8_t *in = elements(added), *out = elements(removed);
+    const int64_t columns = (last_ - first_ + 1) * job_.channels;
+    for (int64_t i = 0; i < columns; ++i) {
+      Count* fine = fine_ + i * kBins;
+      add(fine + (in[i] & 0xF0), steps_.of[in[i] & 15]);
+      subtract(fine + (out[i] & 0xF0), steps_.of[out[i] & 15]);
+      move(coarse_ + i * kGroups, steps_.of[in[i] >> 4], steps_.of[out[i] >> 4]);
+    }
   }
-  static void add(Sum* __restrict to, const Count* __restrict column) {
-    for (int64_t k = 0; k < kGroups; ++k) to[k] = static_cast<Sum>(to[k] + column[k]);
+  static void add(Count* to, const Count* counts) { vector(to) += vector(counts); }
+  static void subtract(Count* to, const Count* counts) { vector(to) -= vector(counts); }
+  static void move(Count* to, const Count* in, const Count* out) {
+    vector(to) += vector(in) - vector(out);
   }
-  static void move(Sum* __restrict to, const Count* __restrict in, const Count* __restrict out) {
-    for (int64_t k = 0; k < kGroups; ++k) to[k] = static_cast<Sum>(to[k] + in[k] - out[k]);
+  using Sums = typename MedianVector<Sum>::Type;
+  static void add(Sum* to, const Count* counts) {
+    Sums sums;
+    widen(counts, sums);
+    vector(to) += sums;
   }
-  // The group or bin with element `rank`; `rank` becomes its rank in there.
-  static int64_t find(const Sum* sums, Sum& rank) {
+  static void move(Sum* to, const Count* in, const Count* out) {
+    Sums added, removed;
+    widen(in, added);
+    widen(out, removed);
+    vector(to) += added - removed;
+  }
+  // How many of 16 cumulative counts are at most `rank`, which is the group or bin of that element.
+  static int64_t find(const Sum* sums, Sum rank) {
+#if TORCHDALI_ISA_LEVEL > 0
+    if constexpr (sizeof(Sum) == 2) {
+      const __m256i all = _mm256_load_si256(reinterpret_cast<const __m256i*>(sums));
+      const __m256i least = _mm256_min_epu16(all, _mm256_set1_epi16(static_cast<int16_t>(rank)));
+      const int equal = _mm256_movemask_epi8(_mm256_cmpeq_epi16(all, least));
+      return std::popcount(static_cast<uint32_t>(equal)) / 2;
+    }
+#endif
     int64_t k = 0;
-    for (; sums[k] <= rank; ++k) rank = static_cast<Sum>(rank - sums[k]);
+    while (sums[k] <= rank) ++k;
     return k;
   }
 
@@ -103,28 +171,29 @@ class MedianHistograms {
     alignas(64) Sum groups[kGroups] = {}, bins[kBins];
     int64_t valid_at[kGroups];  // the pixel for which the bins of a group are valid
     std::fill(valid_at, valid_at + kGroups, std::numeric_limits<int64_t>::min() / 2);
-    for (int64_t x = begin_ - radius_x_; x <= begin_ + radius_x_; ++x)
-      add(groups, coarse_ + column(x, c) * kGroups);
+    // From the first column of the window of pixel `begin_` on.
+    const int64_t* columns = columns_ + 1;
+    const Count *coarse = coarse_ + c * kGroups, *fine = fine_ + c * kBins;
+    const int64_t window = job_.window_x, count = end_ - begin_;
+    for (int64_t k = 0; k < window; ++k) add(groups, coarse + columns[k] * kGroups);
     uint8_t* to = out_ + (y * job_.width + begin_) * job_.channels + c;
-    for (int64_t x = begin_; x < end_; ++x, to += job_.channels) {
-      if (x > begin_)
-        move(groups, coarse_ + column(x + radius_x_, c) * kGroups,
-             coarse_ + column(x - radius_x_ - 1, c) * kGroups);
-      Sum rank = rank_;
-      const int64_t group = find(groups, rank);
+    for (int64_t x = 0; x < count; ++x, to += job_.channels) {
+      if (x > 0)
+        move(groups, coarse + columns[x + window - 1] * kGroups, coarse + columns[x - 1] * kGroups);
+      const int64_t group = find(groups, rank_);
+      const Sum before = group > 0 ? groups[group - 1] : Sum{0};
       Sum* members = bins + group * kGroups;
-      const Count* fine = fine_ + group * kGroups;
+      const Count* member_counts = fine + group * kGroups;
       if (x - valid_at[group] > radius_x_) {
         std::fill(members, members + kGroups, Sum{0});
-        for (int64_t k = x - radius_x_; k <= x + radius_x_; ++k)
-          add(members, fine + column(k, c) * kBins);
+        for (int64_t k = 0; k < window; ++k) add(members, member_counts + columns[x + k] * kBins);
       } else {
         for (int64_t k = valid_at[group] + 1; k <= x; ++k)
-          move(members, fine + column(k + radius_x_, c) * kBins,
-               fine + column(k - radius_x_ - 1, c) * kBins);
+          move(members, member_counts + columns[k + window - 1] * kBins,
+               member_counts + columns[k - 1] * kBins);
       }
       valid_at[group] = x;
-      *to = static_cast<uint8_t>(group * kGroups + find(members, rank));
+      *to = static_cast<uint8_t>(group * kGroups + find(members, static_cast<Sum>(rank_ - before)));
     }
   }
 
@@ -135,6 +204,8 @@ class MedianHistograms {
   Sum rank_;
   MedianStripes stripes_;
   Count *fine_, *coarse_;
+  int64_t* columns_;  // numbers of the histograms of columns, also of those outside of the image
+  MedianSteps<Count> steps_;
   int64_t begin_ = 0, end_ = 0, first_ = 0, last_ = 0;  // pixels; columns with histograms
 };
 

@@ -72,7 +72,7 @@ class SsdRandomCrop final : public Operator {
     for (size_t d = 0; d < 2; ++d) {
       const int64_t extent = image.shape[d == 0 ? 1 : 0];
       const auto at = [&](float x) {
-        return std::clamp<int64_t>(static_cast<int64_t>(x * static_cast<float>(extent)), 0, extent);
+        return std::clamp<int64_t>(std::lround(x * static_cast<float>(extent)), 0, extent);
       };
       begin[d] = std::min(at(window.start[d]), extent - 1);
       size[d] = std::max<int64_t>(at(window.end[d]) - begin[d], 1);

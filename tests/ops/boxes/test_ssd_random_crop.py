@@ -10,6 +10,7 @@ from helpers.ops import Input, OpCase, run_case, run_dali, run_op
 
 OP = "ssd_random_crop"
 NO_PARITY = "random windows: distributions are compared here"
+pytestmark = pytest.mark.filterwarnings("ignore:fn.ssd_random_crop is deprecated")
 HEIGHT, WIDTH = 40, 60
 BOXES = torch.tensor([[0.1, 0.1, 0.45, 0.5], [0.3, 0.25, 0.9, 0.95]])
 LABELS = torch.tensor([5, 6], dtype=torch.int32)
@@ -68,6 +69,35 @@ def test_distributions_are_those_of_dali():
     a, b = facts(ours), facts(theirs)
     for column in range(a.shape[1]):
         assert same_distribution(a[:, column], b[:, column]), column
+
+
+@pytest.mark.parametrize("of", [run_case, "dali"])
+def test_edges_are_rounded_to_the_nearest_pixel(of):
+    """A box that is inside of all windows says where they are exactly."""
+    box = torch.tensor([[0.45, 0.4, 0.55, 0.6]])
+    one = case({"num_attempts": 5}, boxes=box, labels=LABELS[:1], batch=400)
+    if of == "dali":
+        pixels, boxes, _ = (out.samples for out in run_dali(one, num_outputs=3))
+    else:
+        pixels, boxes, _ = of(one).samples()
+    seen = 0
+    for cropped, kept in zip(pixels, boxes, strict=True):
+        start, end = kept.double().reshape(2, 2)
+        if kept.min() <= 0 or kept.max() >= 1:  # the window cuts the box
+            continue
+        size = (box[0, 2:] - box[0, :2]).double() / (end - start)
+        begin = box[0, :2].double() - start * size
+        extent = torch.tensor([WIDTH, HEIGHT])
+        first, last = cropped[0, 0].flip(0), cropped[-1, -1].flip(0) + 1
+        assert ((begin * extent - first).abs() < 0.501).all()
+        assert (((begin + size) * extent - last).abs() < 0.501).all()
+        seen += cropped.shape != image(0).shape
+    assert seen > 50
+
+
+def test_it_is_deprecated_as_in_dali():
+    with pytest.warns(DeprecationWarning, match=r"fn\.ssd_random_crop .*use fn\.random_bbox_crop"):
+        run_case(CASES[0])
 
 
 def test_wrong_inputs_are_errors():

@@ -158,7 +158,7 @@ def _is_torchdali(value: Any) -> bool:
         name = value.__module__ or ""
     else:
         return False
-    return name == "torchdali" or name.startswith("torchdali.")
+    return name in ("torchdali", "nvidia.dali") or name.startswith("torchdali.")
 
 
 @functools.lru_cache(maxsize=32)
