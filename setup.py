@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles csrc/**/*.cpp into ``torchdali._C``, csrc/**/*.cu into ``torchdali/_cuda.so``.
 
+csrc/video becomes ``torchdali/_video.so``, if FFmpeg's libraries are found (tools/video_library.py).
+
 csrc/workers becomes a separate extension, ``torchdali._shm``, which workers load without torch. The
 GPU kernels of csrc/kernels/**/*_gpu.h are compiled through generated files: into ``_cuda.so`` for
 CUDA, and into ``_C`` as an emulation (tools/gpu_kernels.py).
@@ -46,6 +48,7 @@ import compile_units  # noqa: E402
 import gpu_kernels  # noqa: E402
 import nanobind_copy  # noqa: E402
 import python_abi  # noqa: E402
+import video_library  # noqa: E402
 
 CSRC = ROOT / "csrc"
 PACKAGE = ROOT / "torchdali"
@@ -149,6 +152,8 @@ def sources(of_workers: bool) -> list[str]:
     """Returns the source files of the workers' extension, or of the engine."""
     # Relative: setuptools refuses absolute paths in a source distribution's manifest.
     found = [p.relative_to(ROOT) for p in CSRC.rglob("*.cpp")]
+    # A library of its own, which is no extension.
+    found = [p for p in found if p.parts[1] != video_library.FOLDER]
     return sorted(str(p) for p in found if (p.parent.name == "workers") == of_workers)
 
 
@@ -364,11 +369,23 @@ class BuildExt(cpp_extension.BuildExtension):
         with self.progress(files):
             super().run()
             cuda = build_cuda(Path(self.build_temp, "cuda"), units)
+            video = video_library.build(
+                CSRC,
+                Path(self.build_temp, "video"),
+                compiler_flags(),
+                [*sanitizer(), *os.environ.get("LDFLAGS", "").split()],
+                pkg_config,
+            )
         (package / "_cuda.so").unlink(missing_ok=True)
         if isinstance(cuda, str):
             print(f"torchdali: built without the GPU library: {cuda}")
         else:
             shutil.copyfile(cuda[0], package / "_cuda.so")
+        (package / video_library.NAME).unlink(missing_ok=True)
+        if isinstance(video, str):
+            print(f"torchdali: built without video: {video}")
+        else:
+            shutil.copyfile(video, package / video_library.NAME)
         library, reason = ("", cuda) if isinstance(cuda, str) else (f"CUDA {cuda[1]}", "")
         note = [
             '"""The versions that this copy of torchdali was built with; written by setup.py."""\n',

@@ -24,6 +24,8 @@ CXX_RULES: dict[str, set[str]] = {
     "executor": {"core", "gpu"},
     # io: the list of codecs; kernels, gpu: strides and streams of what a Python function returns
     "python": {"core", "executor", "extension", "gpu", "io", "kernels"},
+    # torchdali/_video.so, which is not linked with the engine: the table of its functions
+    "video": {"io", "kernels"},
     "workers": {"core"},  # its std only part: torchdali._shm is not linked with torch
 }
 # Files that see torch; the rest of the engine is std only.

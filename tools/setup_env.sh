@@ -49,6 +49,10 @@ have_library "libtiff-4 >= 4.5" || wanted+=(libtiff-dev)
 have_library zlib || wanted+=(zlib1g-dev)
 have_library libwebp || wanted+=(libwebp-dev)
 have_library "libopenjp2 >= 2.5" || wanted+=(libopenjp2-7-dev)
+for library in libavformat libavcodec libavutil; do
+  have_library "$library" || wanted+=("$library-dev")
+done
+command -v ffmpeg >/dev/null || wanted+=(ffmpeg) # makes the videos of tests
 command -v ccache >/dev/null || wanted+=(ccache)
 packages=("${needed[@]}" "${wanted[@]}")
 if [ ${#packages[@]} -gt 0 ] && [ "${TORCHDALI_APT:-1}" != 0 ] && command -v apt-get >/dev/null; then
@@ -73,6 +77,8 @@ have_library zlib || lacks zlib "FITS images compressed by gzip" zlib1g-dev
 have_library "libtiff-4 >= 4.5" || lacks "libtiff 4.5" TIFF libtiff-dev
 have_library libwebp || lacks libwebp WebP libwebp-dev
 have_library "libopenjp2 >= 2.5" || lacks "OpenJPEG 2.5" "JPEG 2000" libopenjp2-7-dev
+have_library "libavformat >= 58.76" || lacks "FFmpeg's libavformat" "video" \
+  "libavformat-dev, libavcodec-dev, libavutil-dev"
 
 # The environment. It shares the torch of $python, wherever that is installed.
 if [ ! -x "$venv/bin/python" ]; then

@@ -17,6 +17,8 @@ from torchdali._engine.extension import _C, build_info
 __all__ = ["CudaDevice", "CudaState", "cuda_state", "describe", "load_cuda_library"]
 
 CUDA_LIBRARY = Path(__file__).with_name("_cuda.so")
+# Of some hundred codecs that FFmpeg can decode, those that are shown.
+_USUAL_VIDEO = ("h264", "hevc", "vp8", "vp9", "av1", "mpeg2video", "mpeg4", "mjpeg", "prores", "ffv1")
 _NAME_BYTES = 256  # cudaDeviceProp::name
 
 
@@ -109,6 +111,16 @@ def _cuda_lines() -> Iterator[str]:
         yield f"  device {index}:           {device.name}, capability {major}.{minor}, {memory}"
 
 
+def _video_lines() -> Iterator[str]:
+    release, licence, missing, codecs = _C.video_library()
+    if missing:
+        yield f"  {'video:':<20}{missing}"
+        return
+    yield f"  {'video:':<20}FFmpeg {release}, {licence}"
+    usual = [name for name in _USUAL_VIDEO if name in codecs]
+    yield f"  {'':<20}{', '.join(usual)} and {len(codecs) - len(usual)} others"
+
+
 def describe() -> str:
     """Returns the report that ``python -m torchdali.info`` prints."""
     python = f"{platform.python_version()} ({platform.system()} {platform.machine()})"
@@ -125,7 +137,7 @@ def describe() -> str:
         lines.append(f"  {name + ':':<20}{decoder}{between}{lack}")
     library = _C.sndfile_version() or "not found: pip install soundfile"
     lines += [f"  {'WAV, FLAC:':<20}built in", f"  {'Ogg, MP3:':<20}{library}"]
-    lines += ["CUDA", *_cuda_lines()]
+    lines += [*_video_lines(), "CUDA", *_cuda_lines()]
     return "\n".join(lines)
 
 

@@ -10,6 +10,7 @@
 #include "io/codecs.h"
 #include "io/jpeg_decoder/choice.h"
 #include "io/png_decoder/choice.h"
+#include "io/video/library.h"
 #include "python/bind.h"
 
 namespace torchdali {
@@ -157,6 +158,15 @@ void bind_registry(nb::module_& m) {
         "The version of the library that decodes Ogg and MP3; empty if it is not found.");
   m.def("set_sndfile_path", &io::set_sndfile_path, nb::arg("path"),
         "Where a Python package has that library; call it before the first use.");
+  m.def("set_video_library", &io::video::set_library_path, nb::arg("path"),
+        "Where the wrapper of FFmpeg's libraries is; call it before the first use.");
+  m.def(
+      "video_library",
+      [] {
+        const io::video::LibraryInfo info = io::video::library_info();
+        return nb::make_tuple(info.release, info.licence, info.missing, info.decoders);
+      },
+      "FFmpeg's version, its licence, why it cannot be used (or empty), and the codecs.");
   m.def("code", &code, nb::arg("address"), nb::arg("owner"), nb::arg("text") = "",
         "Compiled code as an argument of an operator. Keeps its owner.");
   m.def("derive_seed", &derive_seed, nb::arg("seed"), nb::arg("stream"),

@@ -12,7 +12,7 @@ __all__ = ["REASONS", "Alternative", "alternative"]
 
 # Short names of reasons -> heading and text on the page, in its order.
 REASONS = {
-    "video": ("Video", "The engine does not decode video."),
+    "video": ("Video", "The engine decodes videos with fn.decoders.video, and has no readers of them yet."),
     "framework": ("Other frameworks", "torchdali is for PyTorch."),
     "dynamic": (
         "Parts of the dynamic and the eager mode",
@@ -40,7 +40,6 @@ _DLPACK = "take batches from torchdali.plugin.pytorch, and pass the tensors on w
 _PIPELINE = "define pipelines with pipeline_def, or use torchdali.Pipeline"
 _REGISTERED = "ask torchdali.backend.RegisteredCPUOps() and its like"
 _NOTHING = "remove the call: it is not needed"
-_DECODE = "decode in fn.python_function, or read decoded data with fn.external_source"
 _OWN_OPERATORS = (
     "write the operator in C++ (torchdali.extension) or in Python (fn.python_function, "
     "torchdali.plugin.numba)"
@@ -51,7 +50,6 @@ _BY_KIND = {
     "readers": Alternative("video", _SOURCES),
     "inputs": Alternative("video", _SOURCES),
     "video/sequence": Alternative("video", _SOURCES),
-    "decoders": Alternative("video", _DECODE),
     "module": Alternative("insides", "docs/guide/from_dali.md lists the modules that are here"),
     "name": Alternative("insides", "docs/guide/from_dali.md lists what is different from DALI"),
 }
@@ -129,14 +127,7 @@ _BY_PATH = {
         "insides", "write the expression with the operators of Python and torchdali.math"
     ),
     "*.constant": Alternative("insides", "use types.Constant"),
-    "*.decoders.video": Alternative("video", _DECODE),
-    "*.video_reader": Alternative("video", _SOURCES),
-    "*.video_reader_resize": Alternative("video", _SOURCES),
-    "*.readers.video": Alternative("video", _SOURCES),
-    "*.readers.video_resize": Alternative("video", _SOURCES),
-    "*.experimental.readers.video": Alternative("video", _SOURCES),
     "*.experimental.inputs": Alternative("video", _SOURCES),
-    "*.experimental.decoders.video": Alternative("video", _DECODE),
 }
 _OPERATORS = ("fn", "ops", "experimental.eager", "experimental.dynamic")
 

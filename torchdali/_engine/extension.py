@@ -60,5 +60,6 @@ except ImportError as error:
     ) from error
 
 _C.set_sndfile_path(sndfile.find_library())
+_C.set_video_library(str(Path(__file__).resolve().parents[1] / "_video.so"))
 sample.set_engine(_C.current_sample)
 options.connect_engine(_C.set_storage, _C.begin_storage_in_child)

@@ -58,6 +58,8 @@ void upsample(const JpegUpsampling& how, const uint8_t* __restrict near,
 
 #if TORCHDALI_ISA_LEVEL > 0
 
+#include "kernels/interleave_lanes.h"
+
 // 16 numbers of 16 bits; the low and the high halves of each 128 bits of 32 bytes.
 struct Halves {
   __m256i low, high;
@@ -94,34 +96,6 @@ inline __m256i green(__m256i y, __m256i cb, __m256i cr) {
   return _mm256_sub_epi16(_mm256_add_epi16(y, part), cr);
 }
 
-// Three planes of 32 bytes to 96 bytes of pixels. Byte i of 48 comes from plane i % 3.
-inline void interleave(__m256i r, __m256i g, __m256i b, uint8_t* out) {
-  __m256i part[3];
-  alignas(32) static constexpr auto kShuffles = [] {
-    struct Table {
-      int8_t at[3][3][32];
-    } t{};
-    for (int k = 0; k < 3; ++k)
-      for (int plane = 0; plane < 3; ++plane)
-        for (int i = 0; i < 32; ++i) {
-          const int byte = k * 16 + i % 16;
-          t.at[k][plane][i] = static_cast<int8_t>(byte % 3 == plane ? byte / 3 : -1);
-        }
-    return t;
-  }();
-  for (int k = 0; k < 3; ++k) {
-    const auto shuffled = [&](__m256i x, int plane) {
-      return _mm256_shuffle_epi8(
-          x, _mm256_load_si256(reinterpret_cast<const __m256i*>(kShuffles.at[k][plane])));
-    };
-    part[k] = _mm256_or_si256(_mm256_or_si256(shuffled(r, 0), shuffled(g, 1)), shuffled(b, 2));
-  }
-  auto* to = reinterpret_cast<__m256i*>(out);
-  _mm256_storeu_si256(to, _mm256_permute2x128_si256(part[0], part[1], 0x20));
-  _mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(part[2], part[0], 0x30));
-  _mm256_storeu_si256(to + 2, _mm256_permute2x128_si256(part[1], part[2], 0x31));
-}
-
 inline void ycc_block(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, bool bgr,
                       uint8_t* out) {
   const Halves luma = widen(y, 0), b = widen(cb, 128), r = widen(cr, 128);
@@ -129,7 +103,7 @@ inline void ycc_block(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, bo
   const __m256i greens =
       _mm256_packus_epi16(green(luma.low, b.low, r.low), green(luma.high, b.high, r.high));
   const __m256i blues = _mm256_packus_epi16(blue(luma.low, b.low), blue(luma.high, b.high));
-  interleave(bgr ? blues : reds, greens, bgr ? reds : blues, out);
+  interleave<InOrder>(bgr ? blues : reds, greens, bgr ? reds : blues, out);
 }
 
 void ycc_to_rgb(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, int64_t n, bool bgr,

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What packets say without being decoded: whether decoding can start at them, and whether they show
+// one picture. Sources: ITU-T H.264 (7.3, D.1.8) and H.265 (7.4.2.2), RFC 6386 (9.1), VP9 bitstream
+// specification (6.1, annex B).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "io/video/index.h"
+
+namespace torchdali::io::video {
+
+enum class Start : uint8_t {
+  kNone,    // decoding cannot start here
+  kClosed,  // nothing after refers to anything before
+  kOpen,    // pictures that follow and are shown before may do so
+  kBroken,  // these are not shown, if they are there
+};
+
+struct PacketFacts {
+  Start start = Start::kNone;
+  int pictures = 1;  // shown by the packet; -1 if that is not known
+};
+
+// Whether look_at() knows the codec, so that frames can be counted without decoding.
+bool is_known(const StreamFacts& facts);
+// `key`: the container says that decoding can start here.
+PacketFacts look_at(const StreamFacts& facts, std::span<const uint8_t> packet, bool key);
+
+}  // namespace torchdali::io::video

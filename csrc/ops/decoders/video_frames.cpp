@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/decoders/video_frames.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+
+namespace torchdali {
+namespace {
+
+constexpr std::array kPadModes = {
+    PadMode{"none", false, kernels::Border::kConstant},
+    PadMode{"constant", true, kernels::Border::kConstant},
+    PadMode{"edge", true, kernels::Border::kClamp},
+    PadMode{"repeat", true, kernels::Border::kClamp},
+    PadMode{"reflect_1001", true, kernels::Border::kReflect1001},
+    PadMode{"symmetric", true, kernels::Border::kReflect1001},
+    PadMode{"reflect_101", true, kernels::Border::kReflect101},
+    PadMode{"reflect", true, kernels::Border::kReflect101},
+};
+
+}  // namespace
+
+const PadMode& pad_mode_of(const std::string& name) {
+  for (const PadMode& mode : kPadModes)
+    if (name == mode.name) return mode;
+  raise(
+      ErrorKind::kValue, "`pad_mode` is \"", name,
+      R"(", expected "none", "constant", "edge" (or "repeat"), "reflect_1001" (or "symmetric") or )"
+      R"("reflect_101" (or "reflect"))");
+}
+
+void turn_frame(const uint8_t* from, int64_t height, int64_t width, int64_t channels, int degrees,
+                uint8_t* to) {
+  for (int64_t y = 0; y < height; ++y)
+    for (int64_t x = 0; x < width; ++x) {
+      const int64_t at = degrees == 90    ? x * height + (height - 1 - y)
+                         : degrees == 180 ? (height - 1 - y) * width + (width - 1 - x)
+                                          : (width - 1 - x) * height + y;
+      std::copy_n(from + (y * width + x) * channels, channels, to + at * channels);
+    }
+}
+
+Shape frame_shape(const io::video::VideoFile& video, bool upright, kernels::PixelOutput colors) {
+  const io::video::StreamInfo& info = video.info();
+  const bool turned = upright && info.rotation % 180 != 0;
+  return {turned ? info.width : info.height, turned ? info.height : info.width,
+          kernels::channels_of(colors)};
+}
+
+void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> frames, bool upright,
+                   kernels::PixelOutput colors, uint8_t* out) {
+  std::vector<int64_t> wanted;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    if (frames[i] < 0) continue;
+    wanted.push_back(frames[i]);
+    places.push_back(i);
+  }
+  const int64_t channels = kernels::channels_of(colors);
+  const int degrees = upright ? video.info().rotation : 0;
+  std::vector<uint8_t> unturned;
+  video.decode(wanted, [&](size_t i, const kernels::Picture& picture) {
+    const int64_t size = int64_t{picture.width} * picture.height * channels;
+    uint8_t* to = out + static_cast<int64_t>(places[i]) * size;
+    if (i > 0 && wanted[i] == wanted[i - 1]) {  // repeated: given in the order of `wanted`
+      std::memcpy(to, out + static_cast<int64_t>(places[i - 1]) * size, static_cast<size_t>(size));
+      return;
+    }
+    uint8_t* pixels = to;
+    if (degrees != 0) {
+      unturned.resize(static_cast<size_t>(size));
+      pixels = unturned.data();
+    }
+    kernels::picture_to_pixels(picture, {0, 0, picture.width, picture.height}, colors, pixels,
+                               picture.width * channels);
+    if (degrees != 0) turn_frame(pixels, picture.height, picture.width, channels, degrees, to);
+  });
+}
+
+void frame_choice_args(SchemaBuilder& schema) {
+  schema
+      .optional_arg("start_frame", ArgType::kInt, "The first frame; by default 0.",
+                    Arity::kPerSample)
+      .optional_arg(
+          "end_frame", ArgType::kInt,
+          "The frame before which the sequence ends; by default the end of the video. Not "
+          "together with `sequence_length`.",
+          Arity::kPerSample)
+      .optional_arg("sequence_length", ArgType::kInt,
+                    "Number of frames; by default as many as there are up to `end_frame`.",
+                    Arity::kPerSample)
+      .optional_arg("stride", ArgType::kInt, "Takes every so-manieth frame; by default 1.",
+                    Arity::kPerSample)
+      .optional_arg("frames", ArgType::kIntVec,
+                    "The numbers of the frames, in any order; they may repeat. Instead of the "
+                    "arguments above.",
+                    Arity::kPerSample)
+      .arg(
+          "pad_mode", "constant",
+          "What follows the last frame, if the sequence is longer than the video: \"none\", which "
+          "makes it shorter; \"constant\", `fill_value`; \"edge\" or \"repeat\", the last frame; "
+          "\"reflect_1001\" or \"symmetric\", the frames in reverse order with the last one again; "
+          "\"reflect_101\" or \"reflect\", without it.")
+      .arg("fill_value", std::vector<int64_t>{0},
+           "The color of frames that \"constant\" adds, 0 to 255: one value, or one for each "
+           "channel.");
+}
+
+FrameChoice::FrameChoice(const OpSpec& spec)
+    : start_(spec, "start_frame"),
+      end_(spec, "end_frame"),
+      length_(spec, "sequence_length"),
+      stride_(spec, "stride"),
+      frames_(spec, "frames") {
+  const PadMode& mode = pad_mode_of(spec.get<std::string>("pad_mode"));
+  pads_ = mode.pads;
+  border_ = mode.border;
+  const auto fill = spec.get<std::vector<int64_t>>("fill_value");
+  TORCHDALI_CHECK(fill.size() == 1 || fill.size() == fill_.size(), "`fill_value` has ", fill.size(),
+                  " values, expected 1 or ", fill_.size());
+  for (size_t i = 0; i < fill_.size(); ++i) {
+    const int64_t value = fill[fill.size() == 1 ? 0 : i];
+    TORCHDALI_CHECK(value >= 0 && value <= 255, "`fill_value` has ", value, ", expected 0 to 255");
+    fill_[i] = static_cast<uint8_t>(value);
+  }
+  const bool ranges = start_.given() || end_.given() || length_.given() || stride_.given();
+  TORCHDALI_CHECK(!frames_.given() || !ranges,
+                  "`frames` excludes start_frame, end_frame, sequence_length and stride");
+  TORCHDALI_CHECK(!end_.given() || !length_.given(), "`end_frame` excludes sequence_length");
+}
+
+std::vector<int64_t> FrameChoice::listed(const SampleContext& ctx, int64_t count) const {
+  static thread_local std::vector<int64_t> buffer;
+  const auto frames = frames_(ctx, buffer);
+  for (const int64_t frame : frames)
+    TORCHDALI_CHECK_KIND(kIndex, frame >= 0 && frame < count, "`frames` has ", frame,
+                         ", but the video has ", count, " frames");
+  return {frames.begin(), frames.end()};
+}
+
+std::vector<int64_t> FrameChoice::operator()(const SampleContext& ctx, int64_t count) const {
+  if (frames_.given()) return listed(ctx, count);
+  const int64_t start = start_.given() ? start_(ctx) : 0;
+  const int64_t stride = stride_.given() ? stride_(ctx) : 1;
+  TORCHDALI_CHECK(stride > 0, "`stride` is ", stride, ", expected 1 or more");
+  TORCHDALI_CHECK_KIND(kIndex, start >= 0 && start < count, "`start_frame` is ", start,
+                       ", but the video has ", count, " frames");
+  const auto steps = [&](int64_t end) { return (end - start - 1) / stride + 1; };
+  const int64_t available = steps(count);
+  int64_t length = available;
+  if (length_.given()) {
+    length = length_(ctx);
+    TORCHDALI_CHECK(length > 0, "`sequence_length` is ", length, ", expected 1 or more");
+  } else if (end_.given()) {
+    const int64_t end = end_(ctx);
+    TORCHDALI_CHECK(end > start, "`end_frame` is ", end, ", but start_frame is ", start);
+    length = steps(end);
+  }
+  if (!pads_) length = std::min(length, available);
+  constexpr int64_t kMost = int64_t{1} << 31;
+  TORCHDALI_CHECK(length < kMost, "a sequence of ", length, " frames is too long");
+  std::vector<int64_t> frames(static_cast<size_t>(length));
+  for (int64_t i = 0; i < length; ++i) {
+    const int64_t from = kernels::border_index(i, available, border_);
+    frames[static_cast<size_t>(i)] = from < 0 ? -1 : start + from * stride;
+  }
+  return frames;
+}
+
+void FrameChoice::fill(uint8_t* frame, int64_t pixels) const {
+  for (int64_t i = 0; i < pixels; ++i) std::copy(fill_.begin(), fill_.end(), frame + i * 3);
+}
+
+}  // namespace torchdali

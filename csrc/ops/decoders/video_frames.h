@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames of a video as pixels: what operators that decode videos have in common.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/argument.h"
+#include "core/operator.h"
+#include "io/video/video_file.h"
+#include "kernels/border.h"
+#include "kernels/video/to_rgb.h"
+
+namespace torchdali {
+
+// The shape of a frame, turned upright if that is wanted.
+Shape frame_shape(const io::video::VideoFile& video, bool upright,
+                  kernels::PixelOutput colors = kernels::PixelOutput::kRGB);
+
+// Writes frames[i] to out + i * (size of a frame); a frame of -1 is left out.
+void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> frames, bool upright,
+                   kernels::PixelOutput colors, uint8_t* out);
+
+// Turns the pixels of a frame clockwise by a multiple of 90 degrees. `height` and `width` are those
+// of `from`.
+void turn_frame(const uint8_t* from, int64_t height, int64_t width, int64_t channels, int degrees,
+                uint8_t* to);
+
+// `pad_mode`: what follows the last frame. Raises kValue.
+struct PadMode {
+  const char* name;
+  bool pads;
+  kernels::Border border;
+};
+const PadMode& pad_mode_of(const std::string& name);
+
+// The arguments that choose frames: `start_frame`, `end_frame`, `sequence_length`, `stride`,
+// `frames`, `pad_mode` and `fill_value`.
+void frame_choice_args(SchemaBuilder& schema);
+
+class FrameChoice {
+ public:
+  explicit FrameChoice(const OpSpec& spec);
+  // The frames of a sample's output, for a video of that many; -1 for those that are filled.
+  std::vector<int64_t> operator()(const SampleContext& ctx, int64_t count) const;
+  // Fills frames of `channels` interleaved values.
+  void fill(uint8_t* frame, int64_t pixels) const;
+
+ private:
+  std::vector<int64_t> listed(const SampleContext& ctx, int64_t count) const;
+
+  Arg<int64_t> start_, end_, length_, stride_;
+  ListArg<int64_t> frames_;
+  bool pads_ = true;
+  kernels::Border border_ = kernels::Border::kConstant;
+  std::array<uint8_t, 3> fill_{};
+};
+
+}  // namespace torchdali
