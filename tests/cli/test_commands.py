@@ -14,7 +14,10 @@ import numpy as np
 import pytest
 import torch
 from helpers.cases import for_each
+from helpers.detection_files import write_coco
 from helpers.image_files import encode, photo_like
+from helpers.protobuf import bytes_list, example, float_list, int64_list
+from helpers.record_files import write_tfrecord
 from helpers.tars import write_tar
 from PIL import Image
 
@@ -132,6 +135,23 @@ def test_inspect_reads_archives(tmp_path, capsys):
     assert re.search(r"bad files: [12]\n.*a\.tar", out)
 
 
+def test_inspect_describes_records_and_annotations(tmp_path, capsys):
+    features = {
+        "image": bytes_list([encode(photo_like(8, 8, 0))]),
+        "label": int64_list([3]),
+        "box": float_list([0.5, 1.0]),
+    }
+    write_tfrecord(tmp_path / "a.tfrecord", [example(features)] * 3)
+    (tmp_path / "b.tfrecord").write_bytes(b"\1" * 50)
+    (tmp_path / "coco").mkdir()
+    write_coco(tmp_path / "coco")
+    status, out, _ = run(capsys, "inspect", tmp_path)
+    assert status == 1
+    assert "TFRecord: 3 records in 2 files\n  box: float\n  image: bytes (JPEG)\n  label" in out
+    assert "all.json: 12 images, 24 annotations, 5 categories" in out
+    assert re.search(r"bad files: 1\n.*b\.tfrecord: ", out)
+
+
 @for_each("name", ["JPEG", "PNG", "BMP", "TIFF", "WEBP", "PPM", "GIF"])
 def test_formats_are_known_by_their_first_bytes(name):
     data = encode(photo_like(8, 8, 0), name)
@@ -224,9 +244,15 @@ def test_the_originals_do_not_change_what_a_pipeline_draws(photos):
         image = fn.decoders.image_random_crop(fn.readers.file(file_root=photos)[0])
         return fn.resize(image, size=[16, 16])
 
+    @pipeline_def(batch_size=4, num_threads=2, device_id=None)
+    def plain():
+        image = fn.external_source(lambda: [np.zeros((8, 8, 3), np.uint8)] * 4, layout="HWC")
+        return fn.flip(image), image
+
     expected = train().run()[0].as_array()
     pipe = train()
     assert view.add_originals(pipe) == (1, [1])
+    assert view.add_originals(plain()) == (2, [2, None])
     np.testing.assert_array_equal(pipe.run()[0].as_array(), expected)
 
 

@@ -109,6 +109,14 @@ def test_the_share_of_the_waits_decides():
     assert "- the first batch takes 9.0 s" in report(watch)
 
 
+def test_scripts_for_dali_are_watched(photos):
+    program = Path(__file__).with_name("programs") / "imagenet.py"
+    arguments = ("--batches", "2", "--as-dali", program, photos, "--dali_cpu")
+    done = programs.run(MAIN, "doctor", *arguments)
+    assert done.returncode == 0, done.stderr
+    assert "imagenet.py:115: torchdali.DALIClassificationIterator\n  2 batches" in done.stdout
+
+
 def test_arguments_and_failures_are_those_of_the_script(script, tmp_path):
     trace = tmp_path / "trace.json"
     done = programs.run(MAIN, "doctor", "--trace", trace, script, "fast", "--lr", "1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import os
 import runpy
 import sys
@@ -16,6 +17,7 @@ import torch
 from torch.utils.data import BatchSampler, DistributedSampler, IterableDataset, SequentialSampler
 from torch.utils.data import DataLoader as TorchLoader
 
+from torchdali._cli import AS_DALI
 from torchdali._cli.watch import EnoughBatches, Watch, watching
 from torchdali.errors import UnsupportedError
 from torchdali.loader import DataLoader
@@ -188,11 +190,14 @@ def main(arguments: Sequence[str], prog: str) -> int:
         "--batches", type=int, default=50, help="stop when a loop has worked on so many; default 50"
     )
     parser.add_argument("--trace", metavar="FILE", help="write a trace for Perfetto, too")
+    parser.add_argument("--as-dali", action="store_true", help=AS_DALI)
     parser.add_argument("script")
     parser.add_argument(
         "arguments", nargs=argparse.REMAINDER, help="arguments of the script", metavar="..."
     )
     options = parser.parse_args(arguments)
+    if options.as_dali:
+        importlib.import_module("torchdali.as_dali")
     trace = profile(options.trace) if options.trace else contextlib.nullcontext()
     with trace, watching(options.batches) as watches:
         status = _run(options.script, options.arguments)

@@ -15,6 +15,7 @@ import numpy as np
 
 from torchdali import fn, types
 from torchdali._cli import sheet
+from torchdali._cli.records import describe_records
 from torchdali._cli.samples import Entry, Listing, listing
 from torchdali._common.progress import track
 from torchdali.pipeline import Pipeline
@@ -148,8 +149,8 @@ def main(arguments: Sequence[str], prog: str) -> int:
     parser = argparse.ArgumentParser(
         prog=prog,
         description="Says what is in folders and tar archives: formats, sizes, classes (one folder "
-        "each, or .cls files of webdataset). Decodes the images and lists those that are bad; the "
-        "exit status is 1 if there are any.",
+        "each, or .cls files of webdataset), features of TFRecord files, annotations of COCO. "
+        "Decodes the images and lists those that are bad; the exit status is 1 if there are any.",
     )
     parser.add_argument("paths", nargs="+", metavar="PATH", help="a folder, a file or an archive")
     parser.add_argument("--out", metavar="FILE", help="report.html, or sheet.png: pictures only")
@@ -162,7 +163,8 @@ def main(arguments: Sequence[str], prog: str) -> int:
     if options.limit is not None and 0 <= options.limit < len(images):
         images = [images[i * len(images) // options.limit] for i in range(options.limit)]
     decoded = _decode(images, options.num_threads)
-    bad = found.bad + decoded.bad
+    records, bad_records = describe_records(found.entries)
+    bad = found.bad + bad_records + decoded.bad
     misnamed = [
         (e.name, f"is {e.actual}") for e in found.entries if e.is_image and e.actual != e.kind
     ]
@@ -170,6 +172,7 @@ def main(arguments: Sequence[str], prog: str) -> int:
     parts: list[tuple[str, bool, Callable[[], str]]] = [
         ("Files", True, lambda: _files_text(found)),
         ("Classes", bool(found.classes), lambda: _classes_text(found.classes)),
+        ("Records", bool(records), lambda: records),
         ("Images", bool(images), lambda: _images_text(decoded)),
         ("Bad files", bool(bad), lambda: _list_text("bad files", bad, most)),
         ("Wrong names", bool(misnamed), lambda: _list_text("wrong names", misnamed, most)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import os
 import runpy
 import sys
@@ -13,9 +14,9 @@ from dataclasses import replace
 from typing import Any
 
 from torchdali import fn, types
-from torchdali._cli import sheet
+from torchdali._cli import AS_DALI, sheet
 from torchdali._common.progress import track
-from torchdali.data_node import DataNode, OpNode
+from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.pipeline import Pipeline
 from torchdali.pipeline._pipeline_def import is_pipeline_def
@@ -23,7 +24,7 @@ from torchdali.pipeline._pipeline_def import is_pipeline_def
 __all__ = ["add_originals", "main"]
 
 _MODULE = "torchdali_view"  # name of the script
-_DEFAULTS = {"batch_size": 8, "num_threads": 2, "device_id": None}
+_DEFAULTS = {"batch_size": 8, "num_threads": 2, "device_id": None, "debug": False}
 _CHANNELS = (1, 3, 4)
 _MOST_VALUES = 12
 
@@ -66,19 +67,29 @@ def _make_pipeline(name: str, made: Any, given: dict[str, Any]) -> Pipeline:
     return made
 
 
-def _decoder(node: DataNode, seen: set[int]) -> OpNode | None:
-    """Returns the nearest operator before a node that decodes images."""
-    if node.source is None or id(node.source) in seen:
+def _origin(node: DataNode, seen: set[int]) -> DataNode | None:
+    """Returns the nearest image before a node that a decoder or a source in Python has made."""
+    maker = node.source
+    if maker is None or id(maker) in seen:
         return None
-    seen.add(id(node.source))
-    if node.source.schema.name.startswith("decoders.image"):
-        return node.source
-    found = (_decoder(parent, seen) for parent in node.source.parents)
-    return next(filter(None, found), None)
+    seen.add(id(maker))
+    name = maker.schema.name
+    if name.startswith("decoders.image") or name == "external_source":
+        return node
+    found = (_origin(parent, seen) for parent in maker.parents)
+    return next((one for one in found if one is not None), None)
+
+
+def _whole(origin: DataNode) -> DataNode:
+    """Returns the whole image of a decoder that decodes a part of it."""
+    maker = origin.source
+    if maker is None or maker.schema.name in ("decoders.image", "external_source"):
+        return origin
+    return fn.decoders.image(maker.inputs[0].cpu(), output_type=types.RGB)
 
 
 def add_originals(pipe: Pipeline) -> tuple[int, list[int | None]]:
-    """Adds the decoded images as outputs.
+    """Adds the images that others were made of as outputs.
 
     Returns:
         How many outputs there are without them, and for each the output with its original.
@@ -89,20 +100,19 @@ def add_originals(pipe: Pipeline) -> tuple[int, list[int | None]]:
     definition.define(pipe, None)
     outputs = list(definition.outputs or ())
     places: list[int | None] = []
-    made: dict[int, int] = {}
-    originals: list[DataNode] = []
+    originals: dict[int, int] = {}
+    added: list[DataNode] = []
     with pipe:
         for output in outputs:
-            decoder = _decoder(output, set())
-            if decoder is None:
+            origin = _origin(output, set())
+            if origin is None or origin is output:
                 places.append(None)
                 continue
-            if id(decoder) not in made:
-                made[id(decoder)] = len(outputs) + len(originals)
-                encoded = decoder.inputs[0].cpu()
-                originals.append(fn.decoders.image(encoded, output_type=types.RGB))
-            places.append(made[id(decoder)])
-    pipe.set_outputs(*outputs, *originals)
+            if id(origin) not in originals:
+                originals[id(origin)] = len(outputs) + len(added)
+                added.append(_whole(origin))
+            places.append(originals[id(origin)])
+    pipe.set_outputs(*outputs, *added)
     return len(outputs), places
 
 
@@ -194,7 +204,10 @@ def main(arguments: Sequence[str], prog: str) -> int:
     )
     parser.add_argument("--out", default="view.html", metavar="FILE", help="page.html or sheet.png")
     parser.add_argument("--batches", type=int, default=1, help="how many batches; default: 1")
+    parser.add_argument("--as-dali", action="store_true", help=AS_DALI)
     options = parser.parse_args(arguments)
+    if options.as_dali:
+        importlib.import_module("torchdali.as_dali")
     name, made = _load(options.pipeline)
     pipe = _make_pipeline(name, made, dict(options.arguments))
     try:

@@ -71,7 +71,11 @@ class Watch:
             self.step_ns += asked - self._returned
         if self.batches >= most:
             raise EnoughBatches
-        batch = give()
+        try:
+            batch = give()
+        except StopIteration:
+            self._returned = 0  # what is between epochs is no step
+            raise
         self._returned = time.perf_counter_ns()
         if self.batches:
             self.wait_ns += self._returned - asked
