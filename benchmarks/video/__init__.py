@@ -30,7 +30,7 @@ def measure(options: argparse.Namespace, rounds: int, seconds: float) -> list[di
             throughput,
             rounds=rounds,
             seconds=seconds,
-            warm_up=2,
+            warm_up=1,
         )
     return results + _measure_memory(options, min(rounds, 3))
 
