@@ -2,8 +2,8 @@
 """Random clips of a data set of videos: 8 clips of 16 frames, resized to 224 x 224 bytes of RGB.
 
 Each clip is of another of 160 files, at a random place, on two threads. The peers open the file for
-each clip, as a dataset for torch's DataLoader does. torchdali has indices of the files. DALI 1.35 has
-no random places. Axes: ``video``, a name of videos.VIDEOS; ``threads``; ``seed``.
+each clip, as a dataset for torch's DataLoader does. torchdali has indices of the files. DALI 1.35
+has no random places. Axes: ``video``, a name of videos.VIDEOS; ``threads``; ``seed``.
 """
 
 from __future__ import annotations
