@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "executor/chain/frame_loop.h"
+#include "executor/graph/crash_task.h"
 
 namespace torchdali {
 
@@ -20,7 +21,9 @@ PreparedMembers prepare_members(const Node& node, const OpSpec& spec) {
     // A part of an operator's work is attributed to that operator.
     if (!own.part_of.empty()) m.producer = m.first_producer;
     else if (!last) m.producer = num_producers++;
+    m.task = crash_task(own);
     try {
+      const crash::PartScope scope(m.task);
       m.op = own.on_gpu ? own.schema->make_gpu(own_spec) : own.schema->make_cpu(own_spec);
     } catch (Error& e) {
       attribute_error(m, e);

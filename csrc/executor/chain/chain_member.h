@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/image/image_part.h"
+#include "core/threads/crash_report.h"
 #include "executor/graph/graph.h"
 
 namespace torchdali {
@@ -22,6 +23,7 @@ struct PreparedMember {
   std::vector<int> slots;   // of its inputs, arguments and outputs
   int value = 0, made = 0;  // the slots of the chain's value and of output 0
   uint64_t seed = 0;
+  crash::Task task;
   // For Error::set_producer(): the index of the first of its own producers, and of itself.
   int first_producer = 0, producer = -1;
 

@@ -100,6 +100,7 @@ bool add(ImageChainSample& sample, FusedMembers& s, size_t k, size_t first) {
 
 // A member whose planning fails runs by itself, so that its error is the same as without a chain.
 bool try_to_add(ImageChainSample& sample, FusedMembers& s, size_t k, size_t first) {
+  const crash::PartScope scope(sample.members()[k].task);
   try {
     return add(sample, s, k, first);
   } catch (const Error&) {
