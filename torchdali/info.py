@@ -18,7 +18,18 @@ __all__ = ["CudaDevice", "CudaState", "cuda_state", "describe", "load_cuda_libra
 
 CUDA_LIBRARY = Path(__file__).with_name("_cuda.so")
 # Of some hundred codecs that FFmpeg can decode, those that are shown.
-_USUAL_VIDEO = ("h264", "hevc", "vp8", "vp9", "av1", "mpeg2video", "mpeg4", "mjpeg", "prores", "ffv1")
+_USUAL_VIDEO = (
+    "h264",
+    "hevc",
+    "vp8",
+    "vp9",
+    "av1",
+    "mpeg2video",
+    "mpeg4",
+    "mjpeg",
+    "prores",
+    "ffv1",
+)
 _NAME_BYTES = 256  # cudaDeviceProp::name
 
 

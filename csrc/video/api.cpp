@@ -41,8 +41,7 @@ void error_text(int error, char* text, size_t size) {
   av_strerror(error, meaning, sizeof meaning);
   const std::string_view last = last_message();
   if (last.empty()) std::snprintf(text, size, "%s", meaning);
-  else
-    std::snprintf(text, size, "%s (%.*s)", meaning, static_cast<int>(last.size()), last.data());
+  else std::snprintf(text, size, "%s (%.*s)", meaning, static_cast<int>(last.size()), last.data());
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ __all__ = [
     "image_slice",
     "inflate",
     "numpy",
+    "video",
 ]
 
 @overload
@@ -797,4 +798,86 @@ def numpy(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
+) -> Batch: ...
+@overload
+def video(
+    encoded: Sample,
+    /,
+    *,
+    start_frame: int | Values | None = None,
+    end_frame: int | Values | None = None,
+    sequence_length: int | Values | None = None,
+    stride: int | Values | None = None,
+    frames: int | Sequence[int] | NDArray[Any] | Values | None = ...,
+    pad_mode: str | os.PathLike[str] | None = "constant",
+    fill_value: int | Sequence[int] | NDArray[Any] | None = ...,
+    build_index: bool | None = True,
+    adjust_orientation: bool | None = True,
+    affine: bool | None = True,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
+) -> torch.Tensor:
+    """Decodes videos, or chosen frames of them, to RGB, with FFmpeg's libraries: whatever
+    containers and codecs the installed ones know. The frames are exact, also with variable
+    rates, B-frames and cut files; only the packets that they depend on are decoded.
+    `device="mixed"` decodes on the CPU, too, and copies the frames to the GPU.
+
+    Args:
+        encoded: Sample or batch. Encoded video files, uint8, 1-D.
+        start_frame: int or one value for each sample (tensor, Batch), optional. The first
+            frame; by default 0.
+        end_frame: int or one value for each sample (tensor, Batch), optional. The frame before
+            which the sequence ends; by default the end of the video. Not together with
+            `sequence_length`.
+        sequence_length: int or one value for each sample (tensor, Batch), optional. Number of
+            frames; by default as many as there are up to `end_frame`.
+        stride: int or one value for each sample (tensor, Batch), optional. Takes every
+            so-manieth frame; by default 1.
+        frames: int or list of int or one value for each sample (tensor, Batch), optional. The
+            numbers of the frames, in any order; they may repeat. Instead of the arguments
+            above.
+        pad_mode: str, default "constant". What follows the last frame, if the sequence is
+            longer than the video: "none", which makes it shorter; "constant", `fill_value`;
+            "edge" or "repeat", the last frame; "reflect_1001" or "symmetric", the frames in
+            reverse order with the last one again; "reflect_101" or "reflect", without it.
+        fill_value: int or list of int, default [0]. The color of frames that "constant" adds, 0
+            to 255: one value, or one for each channel.
+        build_index: bool, default True. Look at all packets first, which makes the numbers of
+            frames exact. Otherwise frames are found by their time, and the average rate that
+            the file claims; that is faster for long videos of which little is decoded.
+        adjust_orientation: bool, default True. Turn the frames by the rotation that the file
+            asks for, as players do. DALI does not. torchdali only.
+        affine: bool, default True. For DALI's threads that feed the GPU's decoder. Has no
+            effect.
+        layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
+            "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
+            have it too.
+        batched: bool, default False. The first axis of a tensor or array is the samples; the
+            result is one tensor, too.
+        device: str, optional. Where the operator runs: "cpu", "gpu" or "cuda", also with a
+            number ("cuda:1"), or "mixed"; by default where the inputs are.
+
+    Returns:
+        Sample or batch: Frames, uint8, layout "FHWC", RGB.
+    """
+
+@overload
+def video(
+    encoded: Samples,
+    /,
+    *,
+    start_frame: int | Values | None = None,
+    end_frame: int | Values | None = None,
+    sequence_length: int | Values | None = None,
+    stride: int | Values | None = None,
+    frames: int | Sequence[int] | NDArray[Any] | Values | None = ...,
+    pad_mode: str | os.PathLike[str] | None = "constant",
+    fill_value: int | Sequence[int] | NDArray[Any] | None = ...,
+    build_index: bool | None = True,
+    adjust_orientation: bool | None = True,
+    affine: bool | None = True,
+    layout: str | None = None,
+    batched: bool | None = False,
+    device: str | os.PathLike[str] | None = None,
 ) -> Batch: ...

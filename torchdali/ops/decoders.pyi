@@ -18,6 +18,7 @@ __all__ = [
     "ImageSlice",
     "Inflate",
     "Numpy",
+    "Video",
 ]
 
 class Audio(_Operator):
@@ -736,6 +737,83 @@ class Numpy(_Operator):
     def __call__(
         self,
         data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class Video(_Operator):
+    """Decodes videos, or chosen frames of them, to RGB, with FFmpeg's libraries: whatever
+    containers and codecs the installed ones know. The frames are exact, also with variable
+    rates, B-frames and cut files; only the packets that they depend on are decoded.
+    `device="mixed"` decodes on the CPU, too, and copies the frames to the GPU.
+
+    Args:
+        encoded: DataNode. Encoded video files, uint8, 1-D.
+        start_frame: int or DataNode, optional. The first frame; by default 0.
+        end_frame: int or DataNode, optional. The frame before which the sequence ends; by
+            default the end of the video. Not together with `sequence_length`.
+        sequence_length: int or DataNode, optional. Number of frames; by default as many as
+            there are up to `end_frame`.
+        stride: int or DataNode, optional. Takes every so-manieth frame; by default 1.
+        frames: int or list of int or DataNode, optional. The numbers of the frames, in any
+            order; they may repeat. Instead of the arguments above.
+        pad_mode: str, default "constant". What follows the last frame, if the sequence is
+            longer than the video: "none", which makes it shorter; "constant", `fill_value`;
+            "edge" or "repeat", the last frame; "reflect_1001" or "symmetric", the frames in
+            reverse order with the last one again; "reflect_101" or "reflect", without it.
+        fill_value: int or list of int, default [0]. The color of frames that "constant" adds, 0
+            to 255: one value, or one for each channel.
+        build_index: bool, default True. Look at all packets first, which makes the numbers of
+            frames exact. Otherwise frames are found by their time, and the average rate that
+            the file claims; that is faster for long videos of which little is decoded.
+        adjust_orientation: bool, default True. Turn the frames by the rotation that the file
+            asks for, as players do. DALI does not. torchdali only.
+        affine: bool, default True. For DALI's threads that feed the GPU's decoder. Has no
+            effect.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Frames, uint8, layout "FHWC", RGB.
+    """
+
+    def __init__(
+        self,
+        *,
+        start_frame: int | DataNode | None = None,
+        end_frame: int | DataNode | None = None,
+        sequence_length: int | DataNode | None = None,
+        stride: int | DataNode | None = None,
+        frames: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+        pad_mode: str | os.PathLike[str] | None = "constant",
+        fill_value: int | Sequence[int] | NDArray[Any] | None = ...,
+        build_index: bool | None = True,
+        adjust_orientation: bool | None = True,
+        affine: bool | None = True,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        encoded: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        encoded: list[DataNode],
         /,
         **kwargs: Any,
     ) -> list[DataNode]: ...

@@ -40,9 +40,10 @@ constexpr std::array kPadModes = {
 const PadMode& pad_mode_of(const std::string& name) {
   for (const PadMode& mode : kPadModes)
     if (name == mode.name) return mode;
-  raise(ErrorKind::kValue, "`pad_mode` is \"", name,
-        R"(", expected "none", "constant", "edge" (or "repeat"), "reflect_1001" (or "symmetric") or )"
-        R"("reflect_101" (or "reflect"))");
+  raise(
+      ErrorKind::kValue, "`pad_mode` is \"", name,
+      R"(", expected "none", "constant", "edge" (or "repeat"), "reflect_1001" (or "symmetric") or )"
+      R"("reflect_101" (or "reflect"))");
 }
 
 }  // namespace
@@ -88,24 +89,26 @@ void frame_choice_args(SchemaBuilder& schema) {
   schema
       .optional_arg("start_frame", ArgType::kInt, "The first frame; by default 0.",
                     Arity::kPerSample)
-      .optional_arg("end_frame", ArgType::kInt,
-                    "The frame before which the sequence ends; by default the end of the video. Not "
-                    "together with `sequence_length`.",
-                    Arity::kPerSample)
+      .optional_arg(
+          "end_frame", ArgType::kInt,
+          "The frame before which the sequence ends; by default the end of the video. Not "
+          "together with `sequence_length`.",
+          Arity::kPerSample)
       .optional_arg("sequence_length", ArgType::kInt,
                     "Number of frames; by default as many as there are up to `end_frame`.",
                     Arity::kPerSample)
-      .optional_arg("stride", ArgType::kInt,
-                    "Takes every so-manieth frame; by default 1.", Arity::kPerSample)
+      .optional_arg("stride", ArgType::kInt, "Takes every so-manieth frame; by default 1.",
+                    Arity::kPerSample)
       .optional_arg("frames", ArgType::kIntVec,
                     "The numbers of the frames, in any order; they may repeat. Instead of the "
                     "arguments above.",
                     Arity::kPerSample)
-      .arg("pad_mode", "constant",
-           "What follows the last frame, if the sequence is longer than the video: \"none\", which "
-           "makes it shorter; \"constant\", `fill_value`; \"edge\" or \"repeat\", the last frame; "
-           "\"reflect_1001\" or \"symmetric\", the frames in reverse order with the last one again; "
-           "\"reflect_101\" or \"reflect\", without it.")
+      .arg(
+          "pad_mode", "constant",
+          "What follows the last frame, if the sequence is longer than the video: \"none\", which "
+          "makes it shorter; \"constant\", `fill_value`; \"edge\" or \"repeat\", the last frame; "
+          "\"reflect_1001\" or \"symmetric\", the frames in reverse order with the last one again; "
+          "\"reflect_101\" or \"reflect\", without it.")
       .arg("fill_value", std::vector<int64_t>{0},
            "The color of frames that \"constant\" adds, 0 to 255: one value, or one for each "
            "channel.");
