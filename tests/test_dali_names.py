@@ -120,7 +120,6 @@ def test_missing_names_say_what_to_use_instead():
         ("from torchdali.ops.hidden import Constant", "torchdali.fn"),
         ("from torchdali.fn.experimental.readers import video", "fn.external_source"),
         ("from torchdali.fn.readers import video", "fn.external_source"),
-        ("from torchdali.ops.experimental.decoders import Video", "fn.python_function"),
     ],
 )
 def test_imports_of_missing_names_are_import_errors(statement, text):

@@ -123,11 +123,11 @@ def _cuda_lines() -> Iterator[str]:
 
 
 def _video_lines() -> Iterator[str]:
-    release, licence, missing, codecs = _C.video_library()
+    release, license, missing, codecs = _C.video_library()
     if missing:
         yield f"  {'video:':<20}{missing}"
         return
-    yield f"  {'video:':<20}FFmpeg {release}, {licence}"
+    yield f"  {'video:':<20}FFmpeg {release}, {license}"
     usual = [name for name in _USUAL_VIDEO if name in codecs]
     yield f"  {'':<20}{', '.join(usual)} and {len(codecs) - len(usual)} others"
 

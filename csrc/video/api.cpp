@@ -27,7 +27,7 @@ void on_log(void* of, int level, const char* format, va_list arguments) {
 }
 
 const char* release() { return av_version_info(); }
-const char* licence() { return avcodec_license(); }
+const char* license() { return avcodec_license(); }
 
 void decoders(void* user, void (*each)(void* user, const char* name)) {
   const AVCodecDescriptor* descriptor = nullptr;
@@ -63,7 +63,7 @@ torchdali_video_api() {
   namespace libav = torchdali::io::video::libav;
   static const libav::Api api{
       .release = libav::release,
-      .licence = libav::licence,
+      .license = libav::license,
       .decoders = libav::decoders,
       .error_text = libav::error_text,
       .open_demuxer = libav::open_demuxer,

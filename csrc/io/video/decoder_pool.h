@@ -46,7 +46,7 @@ class DecoderPool {
 
   // A number for a file, other than 0.
   static uint64_t new_file();
-  // A decoder that stands in the file between packet `key` and the frame, if there is one; else
+  // A decoder that is in the file between packet `key` and the frame, if there is one; else
   // any, flushed. `private_to_file`: its decoders are of no use for other files.
   std::unique_ptr<DecoderSession> take(const StreamFacts& facts, int threads, uint64_t file,
                                        size_t key, int64_t frame, bool private_to_file);

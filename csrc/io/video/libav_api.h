@@ -61,7 +61,7 @@ struct Api {
   int version = kApiVersion;
 
   const char* (*release)() = nullptr;  // "5.1.6"
-  const char* (*licence)() = nullptr;
+  const char* (*license)() = nullptr;
   // Calls each(user, name) with the names of codecs that can be decoded.
   void (*decoders)(void* user, void (*each)(void* user, const char* name)) = nullptr;
   // Writes the meaning of an error, and the last message that FFmpeg gave this thread, if any.

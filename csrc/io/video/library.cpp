@@ -71,7 +71,7 @@ void set_library_path(std::string path) {
 LibraryInfo library_info() {
   const Loaded& found = loaded();
   if (found.api == nullptr) return {.missing = found.missing + ": " + found.fix};
-  LibraryInfo info{.release = found.api->release(), .licence = found.api->licence()};
+  LibraryInfo info{.release = found.api->release(), .license = found.api->license()};
   found.api->decoders(&info.decoders, [](void* user, const char* name) {
     static_cast<std::vector<std::string>*>(user)->emplace_back(name);
   });

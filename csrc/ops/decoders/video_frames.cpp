@@ -37,15 +37,6 @@ constexpr std::array kPadModes = {
     PadMode{"reflect", true, kernels::Border::kReflect101},
 };
 
-const PadMode& pad_mode_of(const std::string& name) {
-  for (const PadMode& mode : kPadModes)
-    if (name == mode.name) return mode;
-  raise(
-      ErrorKind::kValue, "`pad_mode` is \"", name,
-      R"(", expected "none", "constant", "edge" (or "repeat"), "reflect_1001" (or "symmetric") or )"
-      R"("reflect_101" (or "reflect"))");
-}
-
 }  // namespace
 
 Shape frame_shape(const io::video::VideoFile& video, bool upright, kernels::PixelOutput colors) {
@@ -120,9 +111,9 @@ FrameChoice::FrameChoice(const OpSpec& spec)
       length_(spec, "sequence_length"),
       stride_(spec, "stride"),
       frames_(spec, "frames") {
-  const PadMode& mode = pad_mode_of(spec.get<std::string>("pad_mode"));
-  pads_ = mode.pads;
-  border_ = mode.border;
+  if (const auto found = spec.tensors.find("pad_mode"); found != spec.tensors.end())
+    padding_slot_ = found->second;
+  else padding_ = padding_of(spec.get<std::string>("pad_mode"));
   const auto fill = spec.get<std::vector<int64_t>>("fill_value");
   TORCHDALI_CHECK(fill.size() == 1 || fill.size() == fill_.size(), "`fill_value` has ", fill.size(),
                   " values, expected 1 or ", fill_.size());
@@ -135,6 +126,23 @@ FrameChoice::FrameChoice(const OpSpec& spec)
   TORCHDALI_CHECK(!frames_.given() || !ranges,
                   "`frames` excludes start_frame, end_frame, sequence_length and stride");
   TORCHDALI_CHECK(!end_.given() || !length_.given(), "`end_frame` excludes sequence_length");
+}
+
+FrameChoice::Padding FrameChoice::padding_of(std::string_view name) {
+  for (const PadMode& mode : kPadModes)
+    if (name == mode.name) return {mode.pads, mode.border};
+  raise(ErrorKind::kValue, "`pad_mode` is \"", name,
+        R"(", expected "none", "constant", "edge" (or "repeat"), "reflect_1001" (or "symmetric") )"
+        R"(or "reflect_101" (or "reflect"))");
+}
+
+FrameChoice::Padding FrameChoice::padding(const SampleContext& ctx) const {
+  if (padding_slot_ < 0) return padding_;
+  const SampleView& text = ctx.argument_input(padding_slot_);
+  TORCHDALI_CHECK_KIND(kType, text.dtype == DType::kUInt8 && text.shape.ndim() == 1,
+                       "`pad_mode` takes text, 1-D tensors of uint8, got ", dtype_name(text.dtype),
+                       " of shape ", text.shape);
+  return padding_of({text.as<const char>(), static_cast<size_t>(text.volume())});
 }
 
 std::vector<int64_t> FrameChoice::listed(const SampleContext& ctx, int64_t count) const {
@@ -164,12 +172,13 @@ std::vector<int64_t> FrameChoice::operator()(const SampleContext& ctx, int64_t c
     TORCHDALI_CHECK(end > start, "`end_frame` is ", end, ", but start_frame is ", start);
     length = steps(end);
   }
-  if (!pads_) length = std::min(length, available);
+  const Padding pad = padding(ctx);
+  if (!pad.pads) length = std::min(length, available);
   constexpr int64_t kMost = int64_t{1} << 31;
   TORCHDALI_CHECK(length < kMost, "a sequence of ", length, " frames is too long");
   std::vector<int64_t> frames(static_cast<size_t>(length));
   for (int64_t i = 0; i < length; ++i) {
-    const int64_t from = kernels::border_index(i, available, border_);
+    const int64_t from = kernels::border_index(i, available, pad.border);
     frames[static_cast<size_t>(i)] = from < 0 ? -1 : start + from * stride;
   }
   return frames;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/argument.h"
@@ -38,10 +39,18 @@ class FrameChoice {
  private:
   std::vector<int64_t> listed(const SampleContext& ctx, int64_t count) const;
 
+  // What follows the last frame.
+  struct Padding {
+    bool pads = true;
+    kernels::Border border = kernels::Border::kConstant;
+  };
+  static Padding padding_of(std::string_view name);
+  Padding padding(const SampleContext& ctx) const;
+
   Arg<int64_t> start_, end_, length_, stride_;
   ListArg<int64_t> frames_;
-  bool pads_ = true;
-  kernels::Border border_ = kernels::Border::kConstant;
+  Padding padding_;
+  int padding_slot_ = -1;  // of the argument input; -1: it is a constant
   std::array<uint8_t, 3> fill_{};
 };
 
