@@ -22,10 +22,10 @@ class DecodeVideo final : public Operator {
         std::span(in.as<const uint8_t>(), static_cast<size_t>(in.volume())), {.exact = exact_});
     const std::vector<int64_t> frames = choice_(ctx, video->frames());
     const Shape frame = frame_shape(*video, upright_);
-    auto* out = ctx.output(0, DType::kUInt8,
-                           {static_cast<int64_t>(frames.size()), frame[0], frame[1], frame[2]},
-                           "FHWC")
-                    .as<uint8_t>();
+    auto* out =
+        ctx.output(0, DType::kUInt8,
+                   {static_cast<int64_t>(frames.size()), frame[0], frame[1], frame[2]}, "FHWC")
+            .as<uint8_t>();
     decode_frames(*video, frames, upright_, kernels::PixelOutput::kRGB, out);
     const int64_t pixels = frame[0] * frame[1];
     for (size_t i = 0; i < frames.size(); ++i)

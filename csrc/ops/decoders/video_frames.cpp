@@ -22,7 +22,7 @@ constexpr std::array kPadModes = {
 
 }  // namespace
 
-const PadMode& pad_mode_of(const std::string& name) {
+const PadMode& pad_mode_of(std::string_view name) {
   for (const PadMode& mode : kPadModes)
     if (name == mode.name) return mode;
   raise(
@@ -114,9 +114,9 @@ FrameChoice::FrameChoice(const OpSpec& spec)
       length_(spec, "sequence_length"),
       stride_(spec, "stride"),
       frames_(spec, "frames") {
-  const PadMode& mode = pad_mode_of(spec.get<std::string>("pad_mode"));
-  pads_ = mode.pads;
-  border_ = mode.border;
+  if (const auto found = spec.tensors.find("pad_mode"); found != spec.tensors.end())
+    padding_slot_ = found->second;
+  else padding_ = pad_mode_of(spec.get<std::string>("pad_mode"));
   const auto fill = spec.get<std::vector<int64_t>>("fill_value");
   TORCHDALI_CHECK(fill.size() == 1 || fill.size() == fill_.size(), "`fill_value` has ", fill.size(),
                   " values, expected 1 or ", fill_.size());
@@ -129,6 +129,15 @@ FrameChoice::FrameChoice(const OpSpec& spec)
   TORCHDALI_CHECK(!frames_.given() || !ranges,
                   "`frames` excludes start_frame, end_frame, sequence_length and stride");
   TORCHDALI_CHECK(!end_.given() || !length_.given(), "`end_frame` excludes sequence_length");
+}
+
+PadMode FrameChoice::padding(const SampleContext& ctx) const {
+  if (padding_slot_ < 0) return padding_;
+  const SampleView& text = ctx.argument_input(padding_slot_);
+  TORCHDALI_CHECK_KIND(kType, text.dtype == DType::kUInt8 && text.shape.ndim() == 1,
+                       "`pad_mode` takes text, 1-D tensors of uint8, got ", dtype_name(text.dtype),
+                       " of shape ", text.shape);
+  return pad_mode_of({text.as<const char>(), static_cast<size_t>(text.volume())});
 }
 
 std::vector<int64_t> FrameChoice::listed(const SampleContext& ctx, int64_t count) const {
@@ -158,12 +167,13 @@ std::vector<int64_t> FrameChoice::operator()(const SampleContext& ctx, int64_t c
     TORCHDALI_CHECK(end > start, "`end_frame` is ", end, ", but start_frame is ", start);
     length = steps(end);
   }
-  if (!pads_) length = std::min(length, available);
+  const PadMode pad = padding(ctx);
+  if (!pad.pads) length = std::min(length, available);
   constexpr int64_t kMost = int64_t{1} << 31;
   TORCHDALI_CHECK(length < kMost, "a sequence of ", length, " frames is too long");
   std::vector<int64_t> frames(static_cast<size_t>(length));
   for (int64_t i = 0; i < length; ++i) {
-    const int64_t from = kernels::border_index(i, available, border_);
+    const int64_t from = kernels::border_index(i, available, pad.border);
     frames[static_cast<size_t>(i)] = from < 0 ? -1 : start + from * stride;
   }
   return frames;
