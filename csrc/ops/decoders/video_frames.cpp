@@ -40,9 +40,10 @@ constexpr std::array kPadModes = {
 const PadMode& pad_mode_of(const std::string& name) {
   for (const PadMode& mode : kPadModes)
     if (name == mode.name) return mode;
-  raise(ErrorKind::kValue, "`pad_mode` is \"", name,
-        R"(", expected "none", "constant", "edge" (or "repeat"), "reflect_1001" (or "symmetric") or )"
-        R"("reflect_101" (or "reflect"))");
+  raise(
+      ErrorKind::kValue, "`pad_mode` is \"", name,
+      R"(", expected "none", "constant", "edge" (or "repeat"), "reflect_1001" (or "symmetric") or )"
+      R"("reflect_101" (or "reflect"))");
 }
 
 }  // namespace
@@ -52,6 +53,26 @@ Shape frame_shape(const io::video::VideoFile& video, bool upright, kernels::Pixe
   const bool turned = upright && info.rotation % 180 != 0;
   return {turned ? info.width : info.height, turned ? info.height : info.width,
           kernels::channels_of(colors)};
+}
+
+void turned_pixels(const kernels::Picture& picture, int degrees,
+                   const kernels::PictureRegion& window, kernels::PixelOutput colors,
+                   std::vector<uint8_t>& unturned, uint8_t* out) {
+  const auto [x, y, width, height] = window;
+  const int64_t channels = kernels::channels_of(colors);
+  if (degrees == 0) {
+    kernels::picture_to_pixels(picture, window, colors, out, width * channels);
+    return;
+  }
+  // Where that is in the picture.
+  kernels::PictureRegion from = {y, x, height, width};
+  if (degrees == 90) from.y = picture.height - x - width;
+  if (degrees == 270) from.x = picture.width - y - height;
+  if (degrees == 180)
+    from = {picture.width - x - width, picture.height - y - height, width, height};
+  unturned.resize(static_cast<size_t>(width * int64_t{height} * channels));
+  kernels::picture_to_pixels(picture, from, colors, unturned.data(), from.width * channels);
+  turn(unturned.data(), from.height, from.width, channels, degrees, out);
 }
 
 void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> frames, bool upright,
@@ -65,6 +86,9 @@ void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> f
   }
   const int64_t channels = kernels::channels_of(colors);
   const int degrees = upright ? video.info().rotation : 0;
+  const Shape shape = frame_shape(video, upright, colors);
+  const kernels::PictureRegion whole = {0, 0, static_cast<int>(shape[1]),
+                                        static_cast<int>(shape[0])};
   std::vector<uint8_t> unturned;
   video.decode(wanted, [&](size_t i, const kernels::Picture& picture) {
     const int64_t size = int64_t{picture.width} * picture.height * channels;
@@ -73,14 +97,7 @@ void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> f
       std::memcpy(to, out + static_cast<int64_t>(places[i - 1]) * size, static_cast<size_t>(size));
       return;
     }
-    uint8_t* pixels = to;
-    if (degrees != 0) {
-      unturned.resize(static_cast<size_t>(size));
-      pixels = unturned.data();
-    }
-    kernels::picture_to_pixels(picture, {0, 0, picture.width, picture.height}, colors, pixels,
-                               picture.width * channels);
-    if (degrees != 0) turn(pixels, picture.height, picture.width, channels, degrees, to);
+    turned_pixels(picture, degrees, whole, colors, unturned, to);
   });
 }
 
@@ -88,24 +105,26 @@ void frame_choice_args(SchemaBuilder& schema) {
   schema
       .optional_arg("start_frame", ArgType::kInt, "The first frame; by default 0.",
                     Arity::kPerSample)
-      .optional_arg("end_frame", ArgType::kInt,
-                    "The frame before which the sequence ends; by default the end of the video. Not "
-                    "together with `sequence_length`.",
-                    Arity::kPerSample)
+      .optional_arg(
+          "end_frame", ArgType::kInt,
+          "The frame before which the sequence ends; by default the end of the video. Not "
+          "together with `sequence_length`.",
+          Arity::kPerSample)
       .optional_arg("sequence_length", ArgType::kInt,
                     "Number of frames; by default as many as there are up to `end_frame`.",
                     Arity::kPerSample)
-      .optional_arg("stride", ArgType::kInt,
-                    "Takes every so-manieth frame; by default 1.", Arity::kPerSample)
+      .optional_arg("stride", ArgType::kInt, "Takes every so-manieth frame; by default 1.",
+                    Arity::kPerSample)
       .optional_arg("frames", ArgType::kIntVec,
                     "The numbers of the frames, in any order; they may repeat. Instead of the "
                     "arguments above.",
                     Arity::kPerSample)
-      .arg("pad_mode", "constant",
-           "What follows the last frame, if the sequence is longer than the video: \"none\", which "
-           "makes it shorter; \"constant\", `fill_value`; \"edge\" or \"repeat\", the last frame; "
-           "\"reflect_1001\" or \"symmetric\", the frames in reverse order with the last one again; "
-           "\"reflect_101\" or \"reflect\", without it.")
+      .arg(
+          "pad_mode", "constant",
+          "What follows the last frame, if the sequence is longer than the video: \"none\", which "
+          "makes it shorter; \"constant\", `fill_value`; \"edge\" or \"repeat\", the last frame; "
+          "\"reflect_1001\" or \"symmetric\", the frames in reverse order with the last one again; "
+          "\"reflect_101\" or \"reflect\", without it.")
       .arg("fill_value", std::vector<int64_t>{0},
            "The color of frames that \"constant\" adds, 0 to 255: one value, or one for each "
            "channel.");

@@ -19,6 +19,11 @@ namespace torchdali {
 Shape frame_shape(const io::video::VideoFile& video, bool upright,
                   kernels::PixelOutput colors = kernels::PixelOutput::kRGB);
 
+// Writes a window of a picture that is turned clockwise by `degrees`. `unturned`: memory for that.
+void turned_pixels(const kernels::Picture& picture, int degrees,
+                   const kernels::PictureRegion& window, kernels::PixelOutput colors,
+                   std::vector<uint8_t>& unturned, uint8_t* out);
+
 // Writes frames[i] to out + i * (size of a frame); a frame of -1 is left out.
 void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> frames, bool upright,
                    kernels::PixelOutput colors, uint8_t* out);
