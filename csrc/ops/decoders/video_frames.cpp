@@ -9,6 +9,18 @@
 namespace torchdali {
 namespace {
 
+// Turns pixels clockwise by a multiple of 90 degrees. `height` and `width` are those of `from`.
+void turn(const uint8_t* from, int64_t height, int64_t width, int64_t channels, int degrees,
+          uint8_t* to) {
+  for (int64_t y = 0; y < height; ++y)
+    for (int64_t x = 0; x < width; ++x) {
+      const int64_t at = degrees == 90    ? x * height + (height - 1 - y)
+                         : degrees == 180 ? (height - 1 - y) * width + (width - 1 - x)
+                                          : (width - 1 - x) * height + y;
+      std::copy_n(from + (y * width + x) * channels, channels, to + at * channels);
+    }
+}
+
 constexpr std::array kPadModes = {
     PadMode{"none", false, kernels::Border::kConstant},
     PadMode{"constant", true, kernels::Border::kConstant},
@@ -31,22 +43,31 @@ const PadMode& pad_mode_of(std::string_view name) {
       R"("reflect_101" (or "reflect"))");
 }
 
-void turn_frame(const uint8_t* from, int64_t height, int64_t width, int64_t channels, int degrees,
-                uint8_t* to) {
-  for (int64_t y = 0; y < height; ++y)
-    for (int64_t x = 0; x < width; ++x) {
-      const int64_t at = degrees == 90    ? x * height + (height - 1 - y)
-                         : degrees == 180 ? (height - 1 - y) * width + (width - 1 - x)
-                                          : (width - 1 - x) * height + y;
-      std::copy_n(from + (y * width + x) * channels, channels, to + at * channels);
-    }
-}
-
 Shape frame_shape(const io::video::VideoFile& video, bool upright, kernels::PixelOutput colors) {
   const io::video::StreamInfo& info = video.info();
   const bool turned = upright && info.rotation % 180 != 0;
   return {turned ? info.width : info.height, turned ? info.height : info.width,
           kernels::channels_of(colors)};
+}
+
+void turned_pixels(const kernels::Picture& picture, int degrees,
+                   const kernels::PictureRegion& window, kernels::PixelOutput colors,
+                   std::vector<uint8_t>& unturned, uint8_t* out) {
+  const auto [x, y, width, height] = window;
+  const int64_t channels = kernels::channels_of(colors);
+  if (degrees == 0) {
+    kernels::picture_to_pixels(picture, window, colors, out, width * channels);
+    return;
+  }
+  // Where that is in the picture.
+  kernels::PictureRegion from = {y, x, height, width};
+  if (degrees == 90) from.y = picture.height - x - width;
+  if (degrees == 270) from.x = picture.width - y - height;
+  if (degrees == 180)
+    from = {picture.width - x - width, picture.height - y - height, width, height};
+  unturned.resize(static_cast<size_t>(width * int64_t{height} * channels));
+  kernels::picture_to_pixels(picture, from, colors, unturned.data(), from.width * channels);
+  turn(unturned.data(), from.height, from.width, channels, degrees, out);
 }
 
 void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> frames, bool upright,
@@ -60,6 +81,9 @@ void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> f
   }
   const int64_t channels = kernels::channels_of(colors);
   const int degrees = upright ? video.info().rotation : 0;
+  const Shape shape = frame_shape(video, upright, colors);
+  const kernels::PictureRegion whole = {0, 0, static_cast<int>(shape[1]),
+                                        static_cast<int>(shape[0])};
   std::vector<uint8_t> unturned;
   video.decode(wanted, [&](size_t i, const kernels::Picture& picture) {
     const int64_t size = int64_t{picture.width} * picture.height * channels;
@@ -68,14 +92,7 @@ void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> f
       std::memcpy(to, out + static_cast<int64_t>(places[i - 1]) * size, static_cast<size_t>(size));
       return;
     }
-    uint8_t* pixels = to;
-    if (degrees != 0) {
-      unturned.resize(static_cast<size_t>(size));
-      pixels = unturned.data();
-    }
-    kernels::picture_to_pixels(picture, {0, 0, picture.width, picture.height}, colors, pixels,
-                               picture.width * channels);
-    if (degrees != 0) turn_frame(pixels, picture.height, picture.width, channels, degrees, to);
+    turned_pixels(picture, degrees, whole, colors, unturned, to);
   });
 }
 

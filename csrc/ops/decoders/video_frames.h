@@ -20,14 +20,14 @@ namespace torchdali {
 Shape frame_shape(const io::video::VideoFile& video, bool upright,
                   kernels::PixelOutput colors = kernels::PixelOutput::kRGB);
 
+// Writes a window of a picture that is turned clockwise by `degrees`. `unturned`: memory for that.
+void turned_pixels(const kernels::Picture& picture, int degrees,
+                   const kernels::PictureRegion& window, kernels::PixelOutput colors,
+                   std::vector<uint8_t>& unturned, uint8_t* out);
+
 // Writes frames[i] to out + i * (size of a frame); a frame of -1 is left out.
 void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> frames, bool upright,
                    kernels::PixelOutput colors, uint8_t* out);
-
-// Turns the pixels of a frame clockwise by a multiple of 90 degrees. `height` and `width` are those
-// of `from`.
-void turn_frame(const uint8_t* from, int64_t height, int64_t width, int64_t channels, int degrees,
-                uint8_t* to);
 
 // `pad_mode`: what follows the last frame. Raises kValue.
 struct PadMode {
