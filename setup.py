@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles csrc/**/*.cpp into ``torchdali._C``, csrc/**/*.cu into ``torchdali/_cuda.so``.
 
-csrc/video becomes ``torchdali/_video.so``, if FFmpeg's libraries are found (tools/video_library.py).
+csrc/video becomes ``torchdali/_video.so``, if FFmpeg's libraries are found
+(tools/video_library.py).
 
 csrc/workers becomes a separate extension, ``torchdali._shm``, which workers load without torch. The
 GPU kernels of csrc/kernels/**/*_gpu.h are compiled through generated files: into ``_cuda.so`` for

@@ -19,7 +19,18 @@ __all__ = ["CudaDevice", "CudaState", "cuda_state", "describe", "load_cuda_libra
 
 CUDA_LIBRARY = Path(__file__).with_name("_cuda.so")
 # Of some hundred codecs that FFmpeg can decode, those that are shown.
-_USUAL_VIDEO = ("h264", "hevc", "vp8", "vp9", "av1", "mpeg2video", "mpeg4", "mjpeg", "prores", "ffv1")
+_USUAL_VIDEO = (
+    "h264",
+    "hevc",
+    "vp8",
+    "vp9",
+    "av1",
+    "mpeg2video",
+    "mpeg4",
+    "mjpeg",
+    "prores",
+    "ffv1",
+)
 _NAME_BYTES = 256  # cudaDeviceProp::name
 
 
@@ -113,11 +124,11 @@ def _cuda_lines() -> Iterator[str]:
 
 
 def _video_lines() -> Iterator[str]:
-    release, licence, missing, codecs = _C.video_library()
+    release, license, missing, codecs = _C.video_library()
     if missing:
         yield f"  {'video:':<20}{missing}"
         return
-    yield f"  {'video:':<20}FFmpeg {release}, {licence}"
+    yield f"  {'video:':<20}FFmpeg {release}, {license}"
     usual = [name for name in _USUAL_VIDEO if name in codecs]
     yield f"  {'':<20}{', '.join(usual)} and {len(codecs) - len(usual)} others"
 

@@ -22,12 +22,13 @@ CASES = [
     for name in ("H.264, 360p, GOP 12", "H.264, 360p, GOP 250", "VP9, 360p, GOP 250")
 ]
 KEPT = 32
+DALI_FILES = 16  # each of which it reads as a whole when it is built
 
 
 def make(peer: str, axes: dict[str, Any]) -> Callable[[], int]:
     """Returns a function that reads one frame."""
     keeps = axes.get("keeps", 0)
-    files = videos.many(axes["video"])[: keeps or None]
+    files = videos.many(axes["video"])[: keeps or (DALI_FILES if peer == "dali" else None)]
     if peer in ("torchdali", "dali"):
         dali = api(peer)
 

@@ -2,9 +2,8 @@
 """Random clips of a data set of videos: 8 clips of 16 frames, resized to 224 x 224 bytes of RGB.
 
 Each clip is of another of 160 files, at a random place, on two threads. The peers open the file for
-each clip, as a dataset for torch's DataLoader does. torchdali has indices of the files; DALI 1.35
-has no random places, and reads sequences that follow one another in a random order. Axes:
-``video``, a name of videos.VIDEOS; ``threads``; ``seed``.
+each clip, as a dataset for torch's DataLoader does. torchdali has indices of the files. DALI 1.35
+has no random places. Axes: ``video``, a name of videos.VIDEOS; ``threads``; ``seed``.
 """
 
 from __future__ import annotations
@@ -15,27 +14,33 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers import api
 from benchmarks.video import readers, videos
 
-PEERS = readers.PEERS
-CASES = [{"video": name, "threads": 2} for name in videos.VIDEOS]
+PEERS = ["torchdali", *readers.OPEN]
+CASES = [
+    {"video": name, "threads": 2}
+    for name in videos.VIDEOS
+    if "360p" in name or name == "H.264, 1080p, GOP 250"
+]
 CLIPS, LENGTH, SIZE = 8, 16, 224
 
 
-def _pipeline(peer: str, axes: dict[str, Any]) -> Any:
-    dali = api(peer)
+def _pipeline(axes: dict[str, Any]) -> Any:
+    import torchdali
+
     files = videos.many(axes["video"])
 
-    @dali.pipeline_def(
+    @torchdali.pipeline_def(
         batch_size=CLIPS, num_threads=axes["threads"], device_id=None, seed=axes["seed"]
     )
     def define() -> Any:
-        args = {"filenames": files, "sequence_length": LENGTH, "random_shuffle": True}
-        if peer == "torchdali":
-            return dali.fn.readers.video_resize(**args, clips_per_video=1, size=[SIZE, SIZE])
-        frames = dali.fn.experimental.readers.video(**args, initial_fill=32)
-        return dali.fn.resize(frames, size=[SIZE, SIZE])
+        return torchdali.fn.readers.video_resize(
+            filenames=files,
+            sequence_length=LENGTH,
+            random_shuffle=True,
+            clips_per_video=1,
+            size=[SIZE, SIZE],
+        )
 
     pipeline = define()
     pipeline.build()
@@ -44,8 +49,8 @@ def _pipeline(peer: str, axes: dict[str, Any]) -> Any:
 
 def make(peer: str, axes: dict[str, Any]) -> Callable[[], int]:
     """Returns a function that reads a batch of clips and returns the number of frames."""
-    if peer in ("torchdali", "dali"):
-        pipeline = _pipeline(peer, axes)
+    if peer == "torchdali":
+        pipeline = _pipeline(axes)
 
         def run() -> int:
             pipeline.run()

@@ -164,9 +164,9 @@ void bind_registry(nb::module_& m) {
       "video_library",
       [] {
         const io::video::LibraryInfo info = io::video::library_info();
-        return nb::make_tuple(info.release, info.licence, info.missing, info.decoders);
+        return nb::make_tuple(info.release, info.license, info.missing, info.decoders);
       },
-      "FFmpeg's version, its licence, why it cannot be used (or empty), and the codecs.");
+      "FFmpeg's version, its license, why it cannot be used (or empty), and the codecs.");
   m.def("code", &code, nb::arg("address"), nb::arg("owner"), nb::arg("text") = "",
         "Compiled code as an argument of an operator. Keeps its owner.");
   m.def("derive_seed", &derive_seed, nb::arg("seed"), nb::arg("stream"),

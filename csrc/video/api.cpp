@@ -27,7 +27,7 @@ void on_log(void* of, int level, const char* format, va_list arguments) {
 }
 
 const char* release() { return av_version_info(); }
-const char* licence() { return avcodec_license(); }
+const char* license() { return avcodec_license(); }
 
 void decoders(void* user, void (*each)(void* user, const char* name)) {
   const AVCodecDescriptor* descriptor = nullptr;
@@ -41,8 +41,7 @@ void error_text(int error, char* text, size_t size) {
   av_strerror(error, meaning, sizeof meaning);
   const std::string_view last = last_message();
   if (last.empty()) std::snprintf(text, size, "%s", meaning);
-  else
-    std::snprintf(text, size, "%s (%.*s)", meaning, static_cast<int>(last.size()), last.data());
+  else std::snprintf(text, size, "%s (%.*s)", meaning, static_cast<int>(last.size()), last.data());
 }
 
 }  // namespace
@@ -64,7 +63,7 @@ torchdali_video_api() {
   namespace libav = torchdali::io::video::libav;
   static const libav::Api api{
       .release = libav::release,
-      .licence = libav::licence,
+      .license = libav::license,
       .decoders = libav::decoders,
       .error_text = libav::error_text,
       .open_demuxer = libav::open_demuxer,

@@ -45,8 +45,7 @@ int open(Decoder& decoder, const Facts& facts, int threads) {
   parameters->field_order = static_cast<AVFieldOrder>(facts.field_order);
   if (facts.extradata_size > 0) {
     const auto size = static_cast<size_t>(facts.extradata_size);
-    parameters->extradata =
-        static_cast<uint8_t*>(av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE));
+    parameters->extradata = static_cast<uint8_t*>(av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE));
     if (parameters->extradata != nullptr) {
       std::memcpy(parameters->extradata, facts.extradata, size);
       parameters->extradata_size = facts.extradata_size;

@@ -22,7 +22,8 @@ constexpr int kBufferBytes = 1 << 16;
 // Containers that consist of one file. No playlists, which name other files, and no formats that
 // match whatever bytes they get.
 constexpr const char* kContainers =
-    "mov,mp4,matroska,webm,avi,mpegts,mpeg,mpegvideo,h264,hevc,m4v,obu,av1,ivf,flv,live_flv,ogg,gif,"
+    "mov,mp4,matroska,webm,avi,mpegts,mpeg,mpegvideo,h264,hevc,m4v,obu,av1,ivf,flv,live_flv,ogg,"
+    "gif,"
     "asf,mjpeg,mxf,nut,dv,vc1,h263,wtv,yuv4mpegpipe,rm,apng,cavsvideo,dirac,y4m,nsv,film_cpk,bink,"
     "smk,flic,webp_pipe";
 
@@ -42,7 +43,7 @@ int64_t seek_bytes(void* opaque, int64_t offset, int whence) {
   auto& demuxer = *static_cast<Demuxer*>(opaque);
   if (whence == AVSEEK_SIZE) return demuxer.source.size;
   whence &= ~AVSEEK_FORCE;
-  const int64_t base = whence == SEEK_SET ? 0
+  const int64_t base = whence == SEEK_SET   ? 0
                        : whence == SEEK_CUR ? demuxer.position
                                             : demuxer.source.size;
   int64_t target = 0;
@@ -69,9 +70,8 @@ int rotation_of(const int32_t* matrix) {
 int rotation_of(const AVStream& stream) {
 #if LIBAVFORMAT_VERSION_INT >= AV_VERSION_INT(60, 15, 100)
   const AVCodecParameters& parameters = *stream.codecpar;
-  const AVPacketSideData* data =
-      av_packet_side_data_get(parameters.coded_side_data, parameters.nb_coded_side_data,
-                              AV_PKT_DATA_DISPLAYMATRIX);
+  const AVPacketSideData* data = av_packet_side_data_get(
+      parameters.coded_side_data, parameters.nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX);
   if (data == nullptr || data->size < 9 * sizeof(int32_t)) return 0;
   int32_t matrix[9];
   std::memcpy(matrix, data->data, sizeof matrix);
@@ -92,7 +92,8 @@ int rotation_of(const AVStream& stream) {
 int open(Demuxer& demuxer, bool probe) {
   auto* buffer = static_cast<uint8_t*>(av_malloc(kBufferBytes));
   if (buffer == nullptr) return AVERROR(ENOMEM);
-  demuxer.io = avio_alloc_context(buffer, kBufferBytes, 0, &demuxer, read_bytes, nullptr, seek_bytes);
+  demuxer.io =
+      avio_alloc_context(buffer, kBufferBytes, 0, &demuxer, read_bytes, nullptr, seek_bytes);
   if (demuxer.io == nullptr) {
     av_free(buffer);
     return AVERROR(ENOMEM);
@@ -117,8 +118,7 @@ int open(Demuxer& demuxer, bool probe) {
         demuxer.format->streams[i]->discard = AVDISCARD_ALL;
     if ((error = avformat_find_stream_info(demuxer.format, nullptr)) < 0) return error;
   }
-  const int index =
-      av_find_best_stream(demuxer.format, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
+  const int index = av_find_best_stream(demuxer.format, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
   if (index < 0) return index;
   for (unsigned i = 0; i < demuxer.format->nb_streams; ++i)
     if (static_cast<int>(i) != index) demuxer.format->streams[i]->discard = AVDISCARD_ALL;

@@ -15,23 +15,15 @@ bool is_full_range(AVPixelFormat format) {
 // False if the matrix is not one of Picture's.
 bool set_matrix(const AVFrame& frame, kernels::Picture& out) {
   switch (frame.colorspace) {
-    case AVCOL_SPC_BT709:
-      out.matrix = kernels::YuvMatrix::kBt709;
-      return true;
+    case AVCOL_SPC_BT709: out.matrix = kernels::YuvMatrix::kBt709; return true;
     case AVCOL_SPC_FCC:
     case AVCOL_SPC_BT470BG:
-    case AVCOL_SPC_SMPTE170M:
-      out.matrix = kernels::YuvMatrix::kBt601;
-      return true;
+    case AVCOL_SPC_SMPTE170M: out.matrix = kernels::YuvMatrix::kBt601; return true;
     case AVCOL_SPC_BT2020_NCL:
-    case AVCOL_SPC_BT2020_CL:
-      out.matrix = kernels::YuvMatrix::kBt2020;
-      return true;
-    case AVCOL_SPC_YCGCO:
-      return false;
+    case AVCOL_SPC_BT2020_CL: out.matrix = kernels::YuvMatrix::kBt2020; return true;
+    case AVCOL_SPC_YCGCO: return false;
     default:  // unspecified, and rare ones
-      out.matrix =
-          frame.height <= 576 ? kernels::YuvMatrix::kBt601 : kernels::YuvMatrix::kBt709;
+      out.matrix = frame.height <= 576 ? kernels::YuvMatrix::kBt601 : kernels::YuvMatrix::kBt709;
       return true;
   }
 }
@@ -58,7 +50,7 @@ bool set_yuv(const AVFrame& frame, const AVPixFmtDescriptor& d, kernels::Picture
   if (!set_matrix(frame, out)) return false;
   const int bytes = out.bits > 8 ? 2 : 1;
   if (d.comp[0].step != bytes || d.comp[0].offset != 0) return false;  // packed, as YUYV
-  if (d.nb_components < 3) {  // luma, or luma and alpha
+  if (d.nb_components < 3) {                                           // luma, or luma and alpha
     out.model = kernels::PictureModel::kGray;
     return d.nb_components == 1 || d.comp[1].plane != 0;
   }

@@ -109,7 +109,10 @@ TOLERANCES: dict[tuple[str, torch.dtype], Tolerance] = {
         1e-4, 1e-4, 1, "float32 transforms by other algorithms; small values among great ones"
     ),
     ("video", torch.uint8): Tolerance(
-        3, 0, 1, "DALI converts with libswscale's tables, which round each term: docs/design/video.md"
+        3,
+        0,
+        1,
+        "DALI converts with libswscale's tables, which round each term: docs/design/video.md",
     ),
     ("color", torch.float16): Tolerance(1e-3, 2**-10, 1, "the same, and ties as in float16_ties"),
 }

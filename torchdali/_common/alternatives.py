@@ -12,7 +12,10 @@ __all__ = ["REASONS", "Alternative", "alternative"]
 
 # Short names of reasons -> heading and text on the page, in its order.
 REASONS = {
-    "video": ("Video", "The engine decodes videos with fn.decoders.video, and has no readers of them yet."),
+    "video": (
+        "Video",
+        "The engine decodes videos with fn.decoders.video, and has no readers of them yet.",
+    ),
     "framework": ("Other frameworks", "torchdali is for PyTorch."),
     "dynamic": (
         "Parts of the dynamic and the eager mode",

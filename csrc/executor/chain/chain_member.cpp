@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "core/image/frame_source.h"
 #include "executor/chain/frame_loop.h"
 #include "executor/graph/crash_task.h"
 
@@ -30,6 +31,9 @@ PreparedMembers prepare_members(const Node& node, const OpSpec& spec) {
       throw;
     }
     m.on_image = m.op.get();
+    if (all.members.front().as<MakesSequence>() != nullptr)
+      if (auto* takes = dynamic_cast<TakesImagePart*>(m.op.get()))
+        m.takes_frames = takes->take_frames();
     m.op = over_frames(std::move(m.op), own_spec);
     m.role = own.schema->image_role;
     m.inputs = from.inputs;

@@ -17,7 +17,8 @@ struct PreparedMember {
   std::unique_ptr<Operator> op;        // as the executor runs it outside of chains
   const Operator* on_image = nullptr;  // the same, without the loop over frames of sequences
   ImageRole role = ImageRole::kNone;
-  std::vector<int> inputs;  // as ChainMember::inputs
+  bool takes_frames = true;  // if the first member makes sequences: can run frame by frame
+  std::vector<int> inputs;   // as ChainMember::inputs
   int num_arguments = 0;
   int first_argument = 0;   // index in the arguments of the chain
   std::vector<int> slots;   // of its inputs, arguments and outputs

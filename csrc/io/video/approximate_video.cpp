@@ -31,8 +31,7 @@ ApproximateVideo::ApproximateVideo(std::unique_ptr<const FileBytes> bytes)
   const double unit = static_cast<double>(facts.time_base.num) / facts.time_base.den;
   const double rate = static_cast<double>(facts.average_rate.num) / facts.average_rate.den;
   TORCHDALI_CHECK_KIND(kData, unit > 0 && rate > 0, bytes_->name(),
-                       " does not say how many frames per second it has",
-                       to_fix("use an index"));
+                       " does not say how many frames per second it has", to_fix("use an index"));
   constexpr double kMost = 1 << 30;
   const double duration = static_cast<double>(std::max<int64_t>(facts.duration, 0)) * unit;
   frames_ = facts.frames > 0 ? facts.frames
@@ -82,7 +81,7 @@ void ApproximateVideo::decode(std::span<const int64_t> frames, const Use& use, i
         continue;
       }
       if (packet.discard) continue;
-      time = packet.pts != libav::kNoTime ? packet.pts
+      time = packet.pts != libav::kNoTime   ? packet.pts
              : packet.dts != libav::kNoTime ? packet.dts
                                             : time;
       uint8_t* to = api.packet_buffer(session.get(), packet.size);

@@ -16,9 +16,9 @@ class BitReader {
   uint32_t bits(int count) {
     uint32_t value = 0;
     for (int i = 0; i < count; ++i, ++position_)
-      value = value << 1 | (position_ / 8 < bytes_.size()
-                                ? bytes_[position_ / 8] >> (7 - position_ % 8) & 1U
-                                : 0U);
+      value =
+          value << 1 |
+          (position_ / 8 < bytes_.size() ? bytes_[position_ / 8] >> (7 - position_ % 8) & 1U : 0U);
     return value;
   }
   // Exp-Golomb.

@@ -170,17 +170,18 @@ void count_by_decoding(const FileBytes& bytes, Index& index, const std::vector<P
 void check_first_picture(const FileBytes& bytes, Index& index) {
   constexpr size_t kPatience = 100;
   bool found = false;
-  Pass(bytes, index).run(
-      0, index.packets.size(),
-      [&](size_t, const kernels::Picture& picture) {
-        set_size(index, picture);
-        found = true;
-        return false;
-      },
-      [&](size_t packet, int error) {
-        TORCHDALI_CHECK_KIND(kData, packet < kPatience, "none of the first frames of ",
-                             bytes.name(), " can be decoded: ", error_text(error));
-      });
+  Pass(bytes, index)
+      .run(
+          0, index.packets.size(),
+          [&](size_t, const kernels::Picture& picture) {
+            set_size(index, picture);
+            found = true;
+            return false;
+          },
+          [&](size_t packet, int error) {
+            TORCHDALI_CHECK_KIND(kData, packet < kPatience, "none of the first frames of ",
+                                 bytes.name(), " can be decoded: ", error_text(error));
+          });
   TORCHDALI_CHECK_KIND(kData, found, "no frame of ", bytes.name(), " can be decoded");
 }
 

@@ -26,8 +26,8 @@ class DecoderSession {
   // Forgets what was decoded.
   void flush();
 
-  std::string kind;      // decoders of the same kind are interchangeable after flush()
-  uint64_t file = 0;     // what was decoded is of this one; 0: of none
+  std::string kind;   // decoders of the same kind are interchangeable after flush()
+  uint64_t file = 0;  // what was decoded is of this one; 0: of none
   size_t next_packet = 0;
   int64_t next_frame = 0;  // frames before have been given out or skipped
   bool primed = false;     // it knows what only the first packet of its file says
@@ -46,8 +46,8 @@ class DecoderPool {
 
   // A number for a file, other than 0.
   static uint64_t new_file();
-  // A decoder that stands in the file between packet `key` and the frame, if there is one; else any,
-  // flushed. `private_to_file`: its decoders are of no use for other files.
+  // A decoder that is in the file between packet `key` and the frame, if there is one; else
+  // any, flushed. `private_to_file`: its decoders are of no use for other files.
   std::unique_ptr<DecoderSession> take(const StreamFacts& facts, int threads, uint64_t file,
                                        size_t key, int64_t frame, bool private_to_file);
   void give(std::unique_ptr<DecoderSession> session);

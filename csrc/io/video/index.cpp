@@ -190,8 +190,7 @@ Index parse_index(std::span<const uint8_t> text, const std::string& version, int
   IndexedPacket last{.pts = 0, .offset = 0};
   for (uint64_t i = 0; i < packets; ++i) {
     const uint64_t size = from.number();
-    IndexedPacket packet{
-        .key = (size & 1) != 0, .start = (size & 2) != 0, .bad = (size & 4) != 0};
+    IndexedPacket packet{.key = (size & 1) != 0, .start = (size & 2) != 0, .bad = (size & 4) != 0};
     check(size >> 3 > 0 && size >> 3 <= kMaxPacket);
     packet.size = static_cast<uint32_t>(size >> 3);
     packet.pts = plus(last.pts, from.signed_number());

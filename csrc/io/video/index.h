@@ -48,7 +48,7 @@ struct IndexedPacket {
 
 struct Index {
   StreamFacts facts;
-  bool direct = false;  // the bytes of each packet stand in the file as they are
+  bool direct = false;                 // the bytes of each packet are in the file, unchanged
   std::vector<IndexedPacket> packets;  // in the order of decoding
   std::vector<uint32_t> frames;        // the packet of each frame, in the order of presentation
 };

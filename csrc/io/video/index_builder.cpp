@@ -48,8 +48,8 @@ class Locator {
     const int64_t count = std::min(packet.size + kSearch, bytes_.size() - from);
     buffer_.resize(static_cast<size_t>(count));
     bytes_.read(buffer_.data(), count, from);
-    const auto found = std::search(buffer_.begin(), buffer_.end(), packet.data,
-                                   packet.data + packet.size);
+    const auto found =
+        std::search(buffer_.begin(), buffer_.end(), packet.data, packet.data + packet.size);
     return found == buffer_.end() ? -1 : from + (found - buffer_.begin());
   }
 
@@ -88,7 +88,8 @@ void add_packet(Found& found, Locator& locator, const libav::Packet& packet) {
     if (offset < 0) index.direct = false;
     else to.offset = offset;
   }
-  found.times.push_back({.position = packet.position, .dts = packet.dts, .duration = packet.duration});
+  found.times.push_back(
+      {.position = packet.position, .dts = packet.dts, .duration = packet.duration});
   found.shown.push_back(!packet.discard && facts.pictures == 1);
   const bool broken = first ? facts.start == Start::kNone : facts.start == Start::kBroken;
   if (broken || facts.pictures < 0 || facts.pictures > 1) found.certain = false;
@@ -115,8 +116,8 @@ Found demux(const FileBytes& bytes) {
     const int result = library().next_packet(demuxer.get(), &packet);
     // A file that is cut has the frames of its whole packets.
     if (result != libav::kDone) break;
-    const bool cut = packet.corrupt && packet.position >= 0 &&
-                     packet.position + packet.size >= bytes.size();
+    const bool cut =
+        packet.corrupt && packet.position >= 0 && packet.position + packet.size >= bytes.size();
     if (!cut) add_packet(found, locator, packet);
   }
   TORCHDALI_CHECK_KIND(kData, !found.index.packets.empty(), bytes.name(),

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 // time of the last change has the same.
 std::string version_of(const std::string& path, const FileBytes& bytes) {
   if (is_remote(path)) return bytes.file()->version();
-  struct stat status {};
+  struct stat status{};
   if (::stat(std::string(local_path(path)).c_str(), &status) != 0) return {};
   return str_cat(bytes.size(), ' ', status.st_mtim.tv_sec, '.', status.st_mtim.tv_nsec);
 }

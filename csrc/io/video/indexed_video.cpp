@@ -135,8 +135,9 @@ void IndexedVideo::drain(DecoderSession& session, const Run& run, const Use& use
     if (result != libav::kDone) return;  // of an error, send() has told, or the frame is missing
     if (mark < 0 || mark >= static_cast<int64_t>(frame_of_.size())) continue;
     const int64_t frame = frame_of_[static_cast<size_t>(mark)];
-    auto wanted = std::lower_bound(run.wanted.begin(), run.wanted.end(), frame,
-                                   [](const Wanted& w, int64_t number) { return w.frame < number; });
+    auto wanted =
+        std::lower_bound(run.wanted.begin(), run.wanted.end(), frame,
+                         [](const Wanted& w, int64_t number) { return w.frame < number; });
     session.next_frame = std::max(session.next_frame, frame + 1);
     if (frame < 0 || wanted == run.wanted.end() || wanted->frame != frame || wanted->done) continue;
     TORCHDALI_CHECK_KIND(kUnsupported, supported, describe(frame, static_cast<size_t>(mark)),
@@ -167,7 +168,8 @@ void IndexedVideo::decode_run(const Run& run, const Use& use, int threads) const
     session->next_frame = 0;
   }
   const auto all_done = [&] {
-    return std::all_of(run.wanted.begin(), run.wanted.end(), [](const Wanted& w) { return w.done; });
+    return std::all_of(run.wanted.begin(), run.wanted.end(),
+                       [](const Wanted& w) { return w.done; });
   };
   // On an error the session ends here, so that its decoder is not used again.
   drain(*session, run, use);

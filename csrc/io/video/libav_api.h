@@ -37,7 +37,7 @@ struct Facts {
   int32_t range = 0, primaries = 0, transfer = 0, matrix = 0, field_order = 0;
   Ratio time_base, average_rate;
   int64_t start = kNoTime, duration = kNoTime, frames = 0;  // as the container says
-  const uint8_t* extradata = nullptr;  // valid as long as the demuxer
+  const uint8_t* extradata = nullptr;                       // valid as long as the demuxer
   int32_t extradata_size = 0;
   bool intra_only = false;
 };
@@ -61,7 +61,7 @@ struct Api {
   int version = kApiVersion;
 
   const char* (*release)() = nullptr;  // "5.1.6"
-  const char* (*licence)() = nullptr;
+  const char* (*license)() = nullptr;
   // Calls each(user, name) with the names of codecs that can be decoded.
   void (*decoders)(void* user, void (*each)(void* user, const char* name)) = nullptr;
   // Writes the meaning of an error, and the last message that FFmpeg gave this thread, if any.

@@ -30,18 +30,21 @@ Loaded load() {
   std::error_code error;
   if (path.empty() || !std::filesystem::exists(path, error))
     return {.missing = "this build has no video",
-            .fix = "install FFmpeg's libraries with their headers (Debian, Ubuntu: libavformat-dev, "
-                   "libavcodec-dev, libavutil-dev), then build torchdali again"};
+            .fix =
+                "install FFmpeg's libraries with their headers (Debian, Ubuntu: libavformat-dev, "
+                "libavcodec-dev, libavutil-dev), then build torchdali again"};
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays until the process ends
   if (handle == nullptr)
     return {// NOLINTNEXTLINE(concurrency-mt-unsafe): of this thread, in every libc with threads
             .missing = dlerror(),
-            .fix = "install FFmpeg's libraries of the version that torchdali was built with (Debian, "
-                   "Ubuntu: `apt-get install ffmpeg`), or build torchdali again"};
+            .fix =
+                "install FFmpeg's libraries of the version that torchdali was built with (Debian, "
+                "Ubuntu: `apt-get install ffmpeg`), or build torchdali again"};
   auto* function = reinterpret_cast<TorchdaliVideoApi*>(dlsym(handle, kTorchdaliVideoApi));
   const libav::Api* api = function == nullptr ? nullptr : function();
   if (api == nullptr || api->version != libav::kApiVersion)
-    return {.missing = path + " is of another version of torchdali", .fix = "build torchdali again"};
+    return {.missing = path + " is of another version of torchdali",
+            .fix = "build torchdali again"};
   return {.api = api};
 }
 
@@ -68,7 +71,7 @@ void set_library_path(std::string path) {
 LibraryInfo library_info() {
   const Loaded& found = loaded();
   if (found.api == nullptr) return {.missing = found.missing + ": " + found.fix};
-  LibraryInfo info{.release = found.api->release(), .licence = found.api->licence()};
+  LibraryInfo info{.release = found.api->release(), .license = found.api->license()};
   found.api->decoders(&info.decoders, [](void* user, const char* name) {
     static_cast<std::vector<std::string>*>(user)->emplace_back(name);
   });

@@ -17,7 +17,7 @@ void set_library_path(std::string path);
 
 // For python -m torchdali.info. `missing` says why there is none.
 struct LibraryInfo {
-  std::string release = {}, licence = {}, missing = {};
+  std::string release = {}, license = {}, missing = {};
   std::vector<std::string> decoders = {};
 };
 LibraryInfo library_info();

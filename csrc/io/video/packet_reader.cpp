@@ -28,7 +28,8 @@ void PacketReader::read(size_t packet, const std::function<uint8_t*(int)>& alloc
   const IndexedPacket& wanted = index_.packets[packet];
   if (!index_.direct) demux(packet);
   uint8_t* to = allocate(static_cast<int>(wanted.size));
-  TORCHDALI_CHECK_KIND(kRuntime, to != nullptr, "no memory for a packet of ", wanted.size, " bytes");
+  TORCHDALI_CHECK_KIND(kRuntime, to != nullptr, "no memory for a packet of ", wanted.size,
+                       " bytes");
   if (index_.direct) bytes_.read(to, wanted.size, wanted.offset);
   else std::memcpy(to, last_.data, wanted.size);
 }

@@ -22,22 +22,23 @@ struct StreamInfo {
   std::string codec;      // FFmpeg's name: "h264"
   std::string container;  // FFmpeg's name: "mov,mp4,..."
   int width = 0, height = 0;
-  int rotation = 0;         // degrees by which pictures are to be turned clockwise: 0, 90, 180, 270
-  Rational time_base;       // seconds of a unit of time
-  Rational average_rate;    // frames per second, as the container says; 0/1 if unknown
+  int rotation = 0;       // degrees by which pictures are to be turned clockwise: 0, 90, 180, 270
+  Rational time_base;     // seconds of a unit of time
+  Rational average_rate;  // frames per second, as the container says; 0/1 if unknown
 };
 
 // Where frames come from.
 struct OpenOptions {
-  bool exact = true;      // from an index; otherwise frame numbers are estimated from the rate
-  bool keep_index = true; // read it from, and write it to, where indices are kept; local files only
+  bool exact = true;  // from an index; otherwise frame numbers are estimated from the rate
+  bool keep_index =
+      true;  // read it from, and write it to, where indices are kept; local files only
 };
 
 // Immutable, and used by any number of threads.
 class VideoFile {
  public:
-  // `name` is for errors, and for the index. Raises kData if this is not a video, or if it is broken;
-  // kUnsupported without FFmpeg, or for codecs that FFmpeg lacks.
+  // `name` is for errors, and for the index. Raises kData if this is not a video, or if it is
+  // broken; kUnsupported without FFmpeg, or for codecs that FFmpeg lacks.
   static std::shared_ptr<const VideoFile> open(const std::string& path, const OpenOptions& = {});
   // `bytes` must outlive the result.
   static std::shared_ptr<const VideoFile> open(std::span<const uint8_t> bytes,

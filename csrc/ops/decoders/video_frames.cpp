@@ -9,6 +9,18 @@
 namespace torchdali {
 namespace {
 
+// Turns pixels clockwise by a multiple of 90 degrees. `height` and `width` are those of `from`.
+void turn(const uint8_t* from, int64_t height, int64_t width, int64_t channels, int degrees,
+          uint8_t* to) {
+  for (int64_t y = 0; y < height; ++y)
+    for (int64_t x = 0; x < width; ++x) {
+      const int64_t at = degrees == 90    ? x * height + (height - 1 - y)
+                         : degrees == 180 ? (height - 1 - y) * width + (width - 1 - x)
+                                          : (width - 1 - x) * height + y;
+      std::copy_n(from + (y * width + x) * channels, channels, to + at * channels);
+    }
+}
+
 constexpr std::array kPadModes = {
     PadMode{"none", false, kernels::Border::kConstant},
     PadMode{"constant", true, kernels::Border::kConstant},
@@ -22,7 +34,7 @@ constexpr std::array kPadModes = {
 
 }  // namespace
 
-const PadMode& pad_mode_of(const std::string& name) {
+const PadMode& pad_mode_of(std::string_view name) {
   for (const PadMode& mode : kPadModes)
     if (name == mode.name) return mode;
   raise(
@@ -31,22 +43,31 @@ const PadMode& pad_mode_of(const std::string& name) {
       R"("reflect_101" (or "reflect"))");
 }
 
-void turn_frame(const uint8_t* from, int64_t height, int64_t width, int64_t channels, int degrees,
-                uint8_t* to) {
-  for (int64_t y = 0; y < height; ++y)
-    for (int64_t x = 0; x < width; ++x) {
-      const int64_t at = degrees == 90    ? x * height + (height - 1 - y)
-                         : degrees == 180 ? (height - 1 - y) * width + (width - 1 - x)
-                                          : (width - 1 - x) * height + y;
-      std::copy_n(from + (y * width + x) * channels, channels, to + at * channels);
-    }
-}
-
 Shape frame_shape(const io::video::VideoFile& video, bool upright, kernels::PixelOutput colors) {
   const io::video::StreamInfo& info = video.info();
   const bool turned = upright && info.rotation % 180 != 0;
   return {turned ? info.width : info.height, turned ? info.height : info.width,
           kernels::channels_of(colors)};
+}
+
+void turned_pixels(const kernels::Picture& picture, int degrees,
+                   const kernels::PictureRegion& window, kernels::PixelOutput colors,
+                   std::vector<uint8_t>& unturned, uint8_t* out) {
+  const auto [x, y, width, height] = window;
+  const int64_t channels = kernels::channels_of(colors);
+  if (degrees == 0) {
+    kernels::picture_to_pixels(picture, window, colors, out, width * channels);
+    return;
+  }
+  // Where that is in the picture.
+  kernels::PictureRegion from = {y, x, height, width};
+  if (degrees == 90) from.y = picture.height - x - width;
+  if (degrees == 270) from.x = picture.width - y - height;
+  if (degrees == 180)
+    from = {picture.width - x - width, picture.height - y - height, width, height};
+  unturned.resize(static_cast<size_t>(width * int64_t{height} * channels));
+  kernels::picture_to_pixels(picture, from, colors, unturned.data(), from.width * channels);
+  turn(unturned.data(), from.height, from.width, channels, degrees, out);
 }
 
 void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> frames, bool upright,
@@ -60,6 +81,9 @@ void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> f
   }
   const int64_t channels = kernels::channels_of(colors);
   const int degrees = upright ? video.info().rotation : 0;
+  const Shape shape = frame_shape(video, upright, colors);
+  const kernels::PictureRegion whole = {0, 0, static_cast<int>(shape[1]),
+                                        static_cast<int>(shape[0])};
   std::vector<uint8_t> unturned;
   video.decode(wanted, [&](size_t i, const kernels::Picture& picture) {
     const int64_t size = int64_t{picture.width} * picture.height * channels;
@@ -68,14 +92,7 @@ void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> f
       std::memcpy(to, out + static_cast<int64_t>(places[i - 1]) * size, static_cast<size_t>(size));
       return;
     }
-    uint8_t* pixels = to;
-    if (degrees != 0) {
-      unturned.resize(static_cast<size_t>(size));
-      pixels = unturned.data();
-    }
-    kernels::picture_to_pixels(picture, {0, 0, picture.width, picture.height}, colors, pixels,
-                               picture.width * channels);
-    if (degrees != 0) turn_frame(pixels, picture.height, picture.width, channels, degrees, to);
+    turned_pixels(picture, degrees, whole, colors, unturned, to);
   });
 }
 
@@ -114,9 +131,9 @@ FrameChoice::FrameChoice(const OpSpec& spec)
       length_(spec, "sequence_length"),
       stride_(spec, "stride"),
       frames_(spec, "frames") {
-  const PadMode& mode = pad_mode_of(spec.get<std::string>("pad_mode"));
-  pads_ = mode.pads;
-  border_ = mode.border;
+  if (const auto found = spec.tensors.find("pad_mode"); found != spec.tensors.end())
+    padding_slot_ = found->second;
+  else padding_ = pad_mode_of(spec.get<std::string>("pad_mode"));
   const auto fill = spec.get<std::vector<int64_t>>("fill_value");
   TORCHDALI_CHECK(fill.size() == 1 || fill.size() == fill_.size(), "`fill_value` has ", fill.size(),
                   " values, expected 1 or ", fill_.size());
@@ -129,6 +146,15 @@ FrameChoice::FrameChoice(const OpSpec& spec)
   TORCHDALI_CHECK(!frames_.given() || !ranges,
                   "`frames` excludes start_frame, end_frame, sequence_length and stride");
   TORCHDALI_CHECK(!end_.given() || !length_.given(), "`end_frame` excludes sequence_length");
+}
+
+PadMode FrameChoice::padding(const SampleContext& ctx) const {
+  if (padding_slot_ < 0) return padding_;
+  const SampleView& text = ctx.argument_input(padding_slot_);
+  TORCHDALI_CHECK_KIND(kType, text.dtype == DType::kUInt8 && text.shape.ndim() == 1,
+                       "`pad_mode` takes text, 1-D tensors of uint8, got ", dtype_name(text.dtype),
+                       " of shape ", text.shape);
+  return pad_mode_of({text.as<const char>(), static_cast<size_t>(text.volume())});
 }
 
 std::vector<int64_t> FrameChoice::listed(const SampleContext& ctx, int64_t count) const {
@@ -158,12 +184,13 @@ std::vector<int64_t> FrameChoice::operator()(const SampleContext& ctx, int64_t c
     TORCHDALI_CHECK(end > start, "`end_frame` is ", end, ", but start_frame is ", start);
     length = steps(end);
   }
-  if (!pads_) length = std::min(length, available);
+  const PadMode pad = padding(ctx);
+  if (!pad.pads) length = std::min(length, available);
   constexpr int64_t kMost = int64_t{1} << 31;
   TORCHDALI_CHECK(length < kMost, "a sequence of ", length, " frames is too long");
   std::vector<int64_t> frames(static_cast<size_t>(length));
   for (int64_t i = 0; i < length; ++i) {
-    const int64_t from = kernels::border_index(i, available, border_);
+    const int64_t from = kernels::border_index(i, available, pad.border);
     frames[static_cast<size_t>(i)] = from < 0 ? -1 : start + from * stride;
   }
   return frames;

@@ -39,6 +39,11 @@ CASES = [
     case(frames=PerSample([torch.tensor([2, 9]), torch.tensor([4])])),
     case(start_frame=10, sequence_length=5, fill_value=[1, 2, 3]),
     case(start_frame=9, sequence_length=8, pad_mode="reflect_101"),
+    case(
+        start_frame=9,
+        sequence_length=5,
+        pad_mode=PerSample([as_tensor(b"edge"), as_tensor(b"none")]),
+    ),
     case(sequence_length=4, build_index=False),
 ]
 
@@ -152,10 +157,12 @@ def sequence(**args) -> list[int]:
         ({"start_frame": 10, "sequence_length": 4}, [10, 11, -1, -1]),
         ({"start_frame": 10, "end_frame": 14}, [10, 11, -1, -1]),
         ({"start_frame": 10, "end_frame": 14, "pad_mode": "none"}, [10, 11]),
-        ({"start_frame": 5, "sequence_length": 4, "stride": 5, "pad_mode": "edge"}, [5, 10, 10, 10]),
+        ({"start_frame": 5, "sequence_length": 4, "stride": 5, "pad_mode": "edge"},
+         [5, 10, 10, 10]),
         ({"start_frame": 9, "sequence_length": 7, "pad_mode": "symmetric"},
          [9, 10, 11, 11, 10, 9, 9]),
-        ({"start_frame": 9, "sequence_length": 7, "pad_mode": "reflect"}, [9, 10, 11, 10, 9, 10, 11]),
+        ({"start_frame": 9, "sequence_length": 7, "pad_mode": "reflect"},
+         [9, 10, 11, 10, 9, 10, 11]),
         ({"frames": [7, 7, 0]}, [7, 7, 0]),
     ],
 )  # fmt: skip

@@ -52,8 +52,7 @@ def test_sequences_are_those_of_dali(codec, tmp_path):
         for a, b in zip(ours[0], theirs[0], strict=True):
             assert a.shape == b.shape
             assert numbers_of(a) == numbers_of(b)
-            # DALI's swscale interpolates chroma, so pixels differ at the edges of the bars.
-            assert (a.float() - b.float()).abs().mean() < 3
+            assert (a.float() - b.float()).abs().max() <= 4  # swscale's tables have few bits
         assert [x.tolist() for x in ours[1]] == [x.tolist() for x in theirs[1]]
 
     check_each(cases, check)

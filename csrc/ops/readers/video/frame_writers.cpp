@@ -57,69 +57,40 @@ class WriterOfFormat : public FrameWriter {
   const int64_t frame_;  // elements of a frame
 };
 
-// Makes upright pixels of pictures.
-class Upright {
- public:
-  Upright(SampleContext& ctx, const FrameFormat& format, const PictureSize& size)
-      : format_(format), size_(size) {
-    if (size.degrees != 0)
-      pixels_ = ctx.scratch<uint8_t>(
-          static_cast<size_t>(int64_t{size.width} * size.height * format.channels));
-  }
-  // Whether regions of pictures can be made.
-  bool direct() const { return size_.degrees == 0; }
-  // The whole picture, densely.
-  void make(const kernels::Picture& picture, uint8_t* to) const {
-    uint8_t* pixels = direct() ? to : pixels_.data();
-    kernels::picture_to_pixels(picture, {0, 0, picture.width, picture.height}, format_.pixels,
-                               pixels, int64_t{picture.width} * format_.channels);
-    if (!direct())
-      turn_frame(pixels, picture.height, picture.width, format_.channels, size_.degrees, to);
-  }
-
- private:
-  const FrameFormat& format_;
-  const PictureSize size_;
-  std::span<uint8_t> pixels_;  // not turned yet
-};
-
 class PlainWriter final : public WriterOfFormat {
  public:
   PlainWriter(SampleContext& ctx, SampleView& out, const FrameFormat& format,
               const PictureSize& size)
-      : WriterOfFormat(out, format), upright_(ctx, format, size) {
+      : WriterOfFormat(out, format), size_(size) {
     if (format.dtype == DType::kFloat) bytes_ = ctx.scratch<uint8_t>(static_cast<size_t>(frame_));
   }
   void write(int64_t i, const kernels::Picture& picture) override {
     const bool floats = format_.dtype == DType::kFloat;
     uint8_t* to = floats ? bytes_.data() : out_.as<uint8_t>() + i * frame_;
-    upright_.make(picture, to);
+    turned_pixels(picture, size_.degrees, size_.whole(), format_.pixels, unturned_, to);
     if (floats) to_floats(to, format_.scale, out_.as<float>() + i * frame_, frame_);
   }
 
  private:
-  Upright upright_;
+  const PictureSize size_;
   std::span<uint8_t> bytes_;
+  std::vector<uint8_t> unturned_;
 };
 
 class ResizingWriter final : public WriterOfFormat {
  public:
   ResizingWriter(SampleContext& ctx, SampleView& out, const FrameFormat& format,
                  const PictureSize& size, const kernels::ResampleJob& job)
-      : WriterOfFormat(out, format), upright_(ctx, format, size), job_(job) {
+      : WriterOfFormat(out, format), degrees_(size.degrees), job_(job) {
     if (frame_ == 0) return;
-    region_ = {.width = static_cast<int>(size.upright_width()),
-               .height = static_cast<int>(size.upright_height())};
-    if (upright_.direct()) {
-      const auto rows = kernels::resample_source_range(job.axes[1]);
-      const auto columns = kernels::resample_source_range(job.axes[2]);
-      region_ = {.x = static_cast<int>(columns.begin),
-                 .y = static_cast<int>(rows.begin),
-                 .width = static_cast<int>(columns.end - columns.begin),
-                 .height = static_cast<int>(rows.end - rows.begin)};
-    }
-    job_.axes[1].stored = region_.y;
-    job_.axes[2].stored = region_.x;
+    const auto rows = kernels::resample_source_range(job.axes[1]);
+    const auto columns = kernels::resample_source_range(job.axes[2]);
+    region_ = {.x = static_cast<int>(columns.begin),
+               .y = static_cast<int>(rows.begin),
+               .width = static_cast<int>(columns.end - columns.begin),
+               .height = static_cast<int>(rows.end - rows.begin)};
+    job_.axes[1].stored = rows.begin;
+    job_.axes[2].stored = columns.begin;
     job_.in_row_stride = int64_t{region_.width} * format.channels;
     pixels_ = ctx.scratch<uint8_t>(
         static_cast<size_t>(std::max<int64_t>(job_.in_row_stride * region_.height, 1)));
@@ -127,10 +98,7 @@ class ResizingWriter final : public WriterOfFormat {
   }
   void write(int64_t i, const kernels::Picture& picture) override {
     if (frame_ == 0) return;
-    if (upright_.direct())
-      kernels::picture_to_pixels(picture, region_, format_.pixels, pixels_.data(),
-                                 job_.in_row_stride);
-    else upright_.make(picture, pixels_.data());
+    turned_pixels(picture, degrees_, region_, format_.pixels, unturned_, pixels_.data());
     auto* to = static_cast<std::byte*>(out_.data) + i * frame_ * itemsize(out_.dtype);
     kernels::resample(job_, pixels_.data(), to, memory_.data());
     if (format_.dtype != DType::kFloat || format_.scale == 1) return;
@@ -139,10 +107,11 @@ class ResizingWriter final : public WriterOfFormat {
   }
 
  private:
-  Upright upright_;
+  const int degrees_;
   kernels::ResampleJob job_;
   kernels::PictureRegion region_;
   std::span<uint8_t> pixels_;  // of the region
+  std::vector<uint8_t> unturned_;
   std::span<std::byte> memory_;
 };
 

@@ -41,8 +41,9 @@ class FrameWriter {
 struct PictureSize {
   int width = 0, height = 0, degrees = 0;
   bool sideways() const { return degrees % 180 != 0; }
-  int64_t upright_width() const { return sideways() ? height : width; }
-  int64_t upright_height() const { return sideways() ? width : height; }
+  int upright_width() const { return sideways() ? height : width; }
+  int upright_height() const { return sideways() ? width : height; }
+  kernels::PictureRegion whole() const { return {0, 0, upright_width(), upright_height()}; }
 };
 
 // Makes output 0 for `frames` pictures.
