@@ -61,7 +61,7 @@ class _Photos(Dataset[tuple[torch.Tensor, int]]):
         self._files, self._size = files, size
         try:
             v2 = importlib.import_module("torchvision.transforms.v2")
-        except ImportError:
+        except (ImportError, RuntimeError):  # RuntimeError: it is for another torch
             self.name, self._transform = "Pillow", self._own
         else:
             self.name = "Pillow, torchvision"

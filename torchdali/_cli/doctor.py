@@ -23,7 +23,7 @@ from torchdali.errors import UnsupportedError
 from torchdali.loader import DataLoader
 from torchdali.loader._compiled.recognize import recognize
 from torchdali.profiling import profile
-from torchdali.stats import LoaderStats, PipelineStats
+from torchdali.stats import LoaderStats, PipelineStats, _seconds
 
 __all__ = ["main", "report"]
 
@@ -31,7 +31,6 @@ _ALWAYS = 0.9
 _WAITS = 0.05  # the loop is held up if it waits for more than this share of the time
 _SLOW_START_S = 5.0
 _NEW_ITERATORS = 3
-_MS = 1e6
 
 
 def _processors() -> int:
@@ -128,7 +127,7 @@ def _advice(watch: Watch) -> Iterator[str]:
         )
     if watch.first_ns > _SLOW_START_S * 1e9:
         yield (
-            f"the first batch takes {watch.first_ns / 1e9:.1f} s: import and open less in the "
+            f"the first batch takes {_seconds(watch.first_ns)}: import and open less in the "
             "dataset's constructor and in the modules that workers import"
         )
     if isinstance(watch.loader, TorchLoader):
@@ -144,10 +143,10 @@ def report(watch: Watch) -> str:
     kind = type(watch.loader)
     lines = [f"{watch.location or 'somewhere'}: {kind.__module__.split('.')[0]}.{kind.__name__}"]
     counted = max(watch.batches - 1, 1)
-    wait, step = watch.wait_ns / counted / _MS, watch.step_ns / max(watch.batches, 1) / _MS
+    wait, step = watch.wait_ns / counted, watch.step_ns / max(watch.batches, 1)
     lines.append(
-        f"  {watch.batches} batches; per batch: wait {wait:.3g} ms, step {step:.3g} ms; the first "
-        f"one after {watch.first_ns / _MS:.3g} ms"
+        f"  {watch.batches} batches; per batch: wait {_seconds(wait)}, step {_seconds(step)}; the "
+        f"first one after {_seconds(watch.first_ns)}"
     )
     if watch.wait_share > _WAITS:
         text = f"  bottleneck: the loader. The loop waits {watch.wait_share:.0%} of the time"

@@ -19,6 +19,7 @@ from torchdali._cli.records import describe_records
 from torchdali._cli.samples import Entry, Listing, listing
 from torchdali._common.progress import track
 from torchdali.pipeline import Pipeline
+from torchdali.stats import _bytes
 
 __all__ = ["main"]
 
@@ -85,13 +86,6 @@ def _decode(images: Sequence[Entry], num_threads: int) -> _Decoded:
             found.bad.append((images[i].name, error.message))
     pipe.close()
     return found
-
-
-def _bytes(count: float) -> str:
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
-            return f"{count / size:.3g} {unit}"
-    return f"{count:.0f} B"
 
 
 def _files_text(found: Listing) -> str:
