@@ -140,8 +140,8 @@ def test_vng_commutes_with_turning(shape):
 
 
 def test_vng_takes_bytes():
+    x = torch.zeros(9, 9, dtype=torch.uint16)
     with pytest.raises(TypeError, match='input `data` is uint16, and "vng_ocv" takes uint8'):
-        x = torch.zeros(9, 9, dtype=torch.uint16)
         run_op(OP, x, layout="HW", blue_position=(0, 0), algorithm=VNG)
 
 
