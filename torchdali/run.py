@@ -19,12 +19,17 @@ import runpy
 import sys
 from collections.abc import Sequence
 
-__all__ = ["main"]
+__all__ = ["main", "run_program"]
 
 
-def _run(program: str, arguments: Sequence[str], *, module: bool) -> None:
-    """Runs a program as Python does, in this process."""
-    importlib.import_module("torchdali.as_dali")
+def run_program(program: str, arguments: Sequence[str], *, module: bool = False) -> None:
+    """Runs a program as Python does, in this process.
+
+    Args:
+        program: a script, or the name of a module.
+        arguments: of the program.
+        module: whether it is a module.
+    """
     sys.argv[:] = [program, *arguments]
     if not getattr(sys.flags, "safe_path", False):
         sys.path[0] = os.getcwd() if module else os.path.dirname(os.path.realpath(program))
@@ -51,7 +56,8 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m torchdal
     )
     options = parser.parse_args(arguments)
     if not options.check:
-        _run(options.program, options.arguments, module=options.module)
+        importlib.import_module("torchdali.as_dali")
+        run_program(options.program, options.arguments, module=options.module)
         return 0
     if options.module:
         parser.error("--check reads files: name the file or the folder of the module")

@@ -7,7 +7,6 @@ import argparse
 import contextlib
 import importlib
 import os
-import runpy
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,7 @@ from torchdali.errors import UnsupportedError
 from torchdali.loader import DataLoader
 from torchdali.loader._compiled.recognize import recognize
 from torchdali.profiling import profile
+from torchdali.run import run_program
 from torchdali.stats import LoaderStats, PipelineStats, _seconds
 
 __all__ = ["main", "report"]
@@ -163,10 +163,8 @@ def report(watch: Watch) -> str:
 
 def _run(script: str, arguments: Sequence[str]) -> int:
     """Runs a script until it ends or enough was seen; returns 1 if it failed."""
-    sys.argv[:] = [script, *arguments]
-    sys.path[0] = os.path.dirname(os.path.realpath(script))
     try:
-        runpy.run_path(script, run_name="__main__")
+        run_program(script, arguments)
     except EnoughBatches:
         return 0
     except SystemExit as error:
