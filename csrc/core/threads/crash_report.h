@@ -12,7 +12,7 @@ class SampleContext;  // core/sample_context.h
 
 namespace torchdali::crash {
 
-// Installs the handlers, once. The handlers that are there are called after the report. Does
+// Installs the handlers, once. Earlier handlers are called after the report. Does
 // nothing if TORCHDALI_CRASH_REPORT is 0.
 void install();
 
