@@ -25,8 +25,7 @@ HEIGHT, WIDTH = 480, 640
 # 10 degrees about the center, scaled by 0.9, as [x_in, y_in] = matrix @ [x_out, y_out, 1].
 MATRIX = (0.886, 0.156, -1.0, -0.156, 0.886, 77.0)
 BOXES = 20
-# The number of objects of a mask.
-PARTS = 4
+PARTS = 4  # objects of a mask
 
 
 def _image(random: np.random.Generator) -> np.ndarray:
@@ -199,6 +198,10 @@ CASES: dict[str, Case] = {
         lambda d, x: d.fn.resize(x, size=(240, 320), antialias=False),
         opencv=lambda cv, x: cv.resize(x, (320, 240)),
     ),
+    "experimental.resize": Case(
+        lambda d, x: d.fn.experimental.resize(x, size=(360, 480), antialias=False),
+        opencv=lambda cv, x: cv.resize(x, (480, 360)),
+    ),
     # Color and filters.
     "brightness": Case(lambda d, x: d.fn.brightness(x, brightness=1.2)),
     "contrast": Case(lambda d, x: d.fn.contrast(x, contrast=1.2)),
@@ -331,6 +334,9 @@ CASES: dict[str, Case] = {
             num_attempts=10,
         ),
         ("boxes", "labels"),
+    ),
+    "ssd_random_crop": Case(
+        lambda d, x, y, z: d.fn.ssd_random_crop(x, y, z), ("image", "boxes", "labels")
     ),
     "box_encoder": Case(
         lambda d, x, y: d.fn.box_encoder(

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/memory/stream_copy.h"
 #include "core/operator.h"
 #include "ops/boxes/box_columns.h"
 #include "ops/boxes/crop_search.h"
@@ -78,13 +79,22 @@ class SsdRandomCrop final : public Operator {
       size[d] = std::max<int64_t>(at(window.end[d]) - begin[d], 1);
     }
     const int64_t channels = image.shape[2];
-    const SampleView& out = ctx.output(0, image.dtype, {size[1], size[0], channels}, layout);
-    if (out.volume() == 0) return;
     const int64_t pixel = channels * itemsize(image.dtype);
-    const char* from = image.as<const char>() + (begin[1] * image.shape[1] + begin[0]) * pixel;
+    char* from = image.as<char>() + (begin[1] * image.shape[1] + begin[0]) * pixel;
+    const Shape shape{size[1], size[0], channels};
+    if (size[0] == image.shape[1]) {
+      ctx.share_input(0, 0, {.data = from, .dtype = image.dtype, .shape = shape, .layout = layout});
+      return;
+    }
+    const SampleView& out = ctx.output(0, image.dtype, shape, layout);
+    const bool stream = ctx.is_read_later(0);
+    const auto bytes = static_cast<size_t>(size[0] * pixel);
     char* to = out.as<char>();
-    for (int64_t y = 0; y < size[1]; ++y, from += image.shape[1] * pixel, to += size[0] * pixel)
-      std::memcpy(to, from, static_cast<size_t>(size[0] * pixel));
+    for (int64_t y = 0; y < size[1]; ++y, from += image.shape[1] * pixel, to += bytes) {
+      if (stream) stream_run(to, from, bytes);
+      else if (bytes > 0) std::memcpy(to, from, bytes);
+    }
+    if (stream) stream_fence();
   }
 
   static void write_boxes(SampleContext& ctx, const std::vector<Extent>& boxes,
