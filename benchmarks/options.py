@@ -45,6 +45,7 @@ PARTS = (
     "scale",
     "scheduler",
     "audio",
+    "video",
 )
 
 
@@ -68,6 +69,7 @@ def parse(description: str | None) -> argparse.Namespace:
             *("torchdali", "dali", "dataloader", "spdl", "webdataset", "huggingface"),
             *("opencv", "pillow", "torchvision", "kornia", "torch", "numpy", "numba"),
             *("torchaudio", "librosa", "kaldi", "soundfile", "soxr"),
+            *("pyav", "decord", "torchcodec"),
         ],
     )
     parser.add_argument(

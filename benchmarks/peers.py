@@ -30,6 +30,7 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 # Peers that `make peers` installs, besides those with torchvision.
 RIVALS = ("spdl", "kornia", "torchaudio", "librosa", "kaldi", "soundfile", "soxr")
+RIVALS += ("pyav", "decord", "torchcodec", "torchcodec-approximate")
 
 
 class PeerError(RuntimeError):
@@ -182,6 +183,9 @@ def versions(peer: str) -> dict[str, str]:
         "kaldi": ["kaldi-native-fbank", "soundfile"],
         "soundfile": ["soundfile"],
         "soxr": ["soxr"],
+        "pyav": ["av"],
+        "decord": ["decord"],
+        "torchcodec": ["torchcodec", "torch"],
         "webdataset": ["webdataset", "torch", "PIL"],
         "huggingface": ["datasets", "torch", "PIL"],
     }

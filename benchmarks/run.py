@@ -13,7 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks import audio, harness, memory, microseconds, scheduler, tables
+from benchmarks import audio, harness, memory, microseconds, scheduler, tables, video
 from benchmarks.ops import (
     building,
     expressions,
@@ -82,8 +82,6 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 seconds=min(seconds, 1.0),
                 warm_up=4,
             )
-    if "formats" in options.parts:
-        results += formats.measure(options, rounds, seconds)
     for part, module, metrics, warm_up in (
         ("imagenet", imagenet, harness.throughput, 4),
         ("evaluation", evaluation, harness.throughput, 4),
@@ -358,8 +356,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         )
         peers = [p for p in scale.MEMORY if p.startswith(tuple(options.peers))]
         results += scale.measure_memory(peers, axes, min(rounds, 3))
-    if "audio" in options.parts:
-        results += audio.measure(options, rounds, seconds)
+    for module in (formats, audio, video):
+        if module.__name__.rpartition(".")[2] in options.parts:
+            results += module.measure(options, rounds, seconds)
     if "scheduler" in options.parts:
         results += scheduler.measure(rounds=min(rounds, 3), seconds=min(seconds, 1.0))
     return harness.document(settings, results)

@@ -27,8 +27,6 @@ API: dict[str, dict[str, Any]] = json.loads(
 
 _INSIDE = "DALI's own insides, which a module of theirs happens to import"
 _DYNAMIC = "experimental.dynamic"
-_OPERATOR = "torchdali has no such operator"
-_OPERATORS = ("readers.Video", "readers.VideoResize")
 _LATER = "not in this version: the guide to operators on tensors says so"
 _NOT_YET = (
     *("EvalContext.cache_results", "EvalContext.cached_results", "EvalContext.checkpoint"),
@@ -39,6 +37,7 @@ _NOT_YET = (
         "get_default_stream",
         "pytorch",
         "readers.Numpy.__call__",
+        "readers.VideoResize.__call__",
         "set_current_stream",
     ),
     *("set_default_stream", "stream"),
@@ -61,7 +60,6 @@ ABSENT: dict[str, str] = {
     "tensors.format_batch": "an inside of DALI's repr; str(batch) is the way",
     "tensors.format_tensor": "an inside of DALI's repr; str(tensor) is the way",
     "reducers": "an inside of DALI's worker processes",
-    **{f"{_DYNAMIC}.{name}": _OPERATOR for name in _OPERATORS},
     **{f"{_DYNAMIC}.{name}": _LATER for name in _NOT_YET},
 }
 PENDING: dict[str, str] = {}

@@ -66,6 +66,7 @@ FLOORS: list[set[str]] = [
     {"backend", "external_source", "fn", "ops", "pipeline", "plugin_manager", "sysconfig"},
     {
         "_eager",
+        "_stubs",
         "auto_aug",
         "experimental",
         "extension",

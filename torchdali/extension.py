@@ -6,8 +6,9 @@ setuptools, and `load_library(path)` loads the result. The operators are then in
 `ops`, `functional` and the other modules, like torchdali's own. The guide is
 docs/guide/your_operators.md.
 
-On the command line, ``python -m torchdali.extension include`` prints the folder of the headers, and
-``python -m torchdali.extension flags`` the compiler's flags.
+On the command line, ``python -m torchdali.extension include`` prints the folder of the headers,
+``python -m torchdali.extension flags`` the compiler's flags, and ``python -m torchdali.extension
+stubs LIBRARY... -o FOLDER`` is `write_stubs()`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,14 @@ from torchdali import sysconfig
 from torchdali._engine import libraries
 from torchdali.errors import ArgumentError, FileError, UnsupportedError, _make
 
-__all__ = ["BuildExtension", "CppExtension", "include_paths", "load", "load_library"]  # noqa: F822
+__all__ = [
+    "BuildExtension",  # noqa: F822
+    "CppExtension",
+    "include_paths",
+    "load",
+    "load_library",
+    "write_stubs",
+]
 
 
 def include_paths() -> list[str]:
@@ -114,6 +122,58 @@ def load(
         is_python_module=False,
     )
     return load_library(file)
+
+
+def write_stubs(
+    folder: str | os.PathLike[str],
+    libraries: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    *,
+    check: bool = False,
+) -> list[Path]:
+    """Writes modules with which editors and type checkers know the operators of libraries.
+
+    In the folder, which is that of a package, ``fn``, ``ops`` and ``functional`` are made. After
+    ``from my_package import fn``, an editor completes ``fn.my.halve(`` and every other operator,
+    and shows arguments and docstrings. When the program runs, that `fn` is ``torchdali.fn``.
+
+    Args:
+        folder: of the package that loads the libraries, or of a part of the program.
+        libraries: files of libraries, which are loaded; by default, all that are loaded already.
+        check: write nothing.
+
+    Returns:
+        The files that were missing or different; those that no operator needs are not removed.
+
+    Raises:
+        ArgumentError: there are no operators.
+    """
+    from torchdali._stubs import libraries as typed
+
+    paths = None
+    if libraries is not None:
+        given = [libraries] if isinstance(libraries, (str, os.PathLike)) else list(libraries)
+        for path in given:
+            load_library(path)
+        paths = [os.path.realpath(path) for path in given]
+    for kind in typed.KINDS:
+        importlib.import_module(f"torchdali.{kind}")
+    operators = typed.operators_of(paths)
+    if not operators:
+        raise _make(
+            ArgumentError,
+            "extension.write_stubs: no library is loaded",
+            fix="pass the files of libraries, or load them before",
+        )
+    changed = []
+    for name, text in typed.files(operators).items():
+        file = Path(folder, name)
+        if file.is_file() and file.read_text() == text:
+            continue
+        changed.append(file)
+        if not check:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+    return changed
 
 
 def CppExtension(
@@ -225,14 +285,28 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Prints what build systems other than setuptools need."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints what build systems other than setuptools need, and writes stubs."""
     parser = argparse.ArgumentParser(prog="python -m torchdali.extension", description=main.__doc__)
-    parser.add_argument("what", choices=["include", "flags"])
+    commands = parser.add_subparsers(dest="what", required=True)
+    commands.add_parser("include", help="print the folder of the headers")
+    commands.add_parser("flags", help="print the compiler's flags")
+    stubs = commands.add_parser("stubs", help="write modules for editors and type checkers")
+    stubs.add_argument("libraries", nargs="+", metavar="LIBRARY", help="a compiled library")
+    stubs.add_argument("-o", "--output", required=True, help="the folder of the package")
+    stubs.add_argument(
+        "--check", action="store_true", help="write nothing; fail if a file is not up to date"
+    )
     options = parser.parse_args(arguments)
+    if options.what == "stubs":
+        changed = write_stubs(options.output, options.libraries, check=options.check)
+        for file in changed:
+            sys.stdout.write(f"{'stale' if options.check else 'wrote'} {file}\n")
+        return 1 if options.check and changed else 0
     words = include_paths() if options.what == "include" else sysconfig.get_compile_flags()
     sys.stdout.write(" ".join(words) + "\n")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

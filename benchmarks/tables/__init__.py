@@ -14,6 +14,7 @@ from benchmarks.tables import (
     reading,
     scaling,
     starting,
+    video,
 )
 from benchmarks.tables.cells import TITLES, of
 
@@ -58,6 +59,10 @@ SECTIONS = {
     "log_mel": ("log_mel", audio.log_mel_table),
     "audio_decoding": ("decoding", audio.decoding_table),
     "resampling": ("resampling", audio.resampling_table),
+    "video_clips": ("random_clips", video.clips_table),
+    "video_whole": ("whole_videos", video.whole_table),
+    "video_opening": ("first_frames", video.opening_table),
+    "video_memory": ("open_videos", video.memory_table),
     "accuracy": ("accuracy", accuracy.accuracy_table),
 }
 
@@ -88,7 +93,7 @@ def setup_text(document: dict[str, Any]) -> str:
 def _images(document: dict[str, Any]) -> str:
     """Describes the JPEG files, if any benchmark used them."""
     settings = document["settings"]
-    known = ("benchmarks.audio", "benchmarks.ops.operators")
+    known = ("benchmarks.audio", "benchmarks.video", "benchmarks.ops.operators")
     if all(r["benchmark"].startswith(known) for r in document["results"]):
         return ""
     return (

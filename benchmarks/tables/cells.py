@@ -34,6 +34,9 @@ TITLES = {
     "opencv": "OpenCV",
     "numba": "Numba without a pipeline, one thread",
     "kaldi": "kaldi-native-fbank",
+    "pyav": "PyAV",
+    "torchcodec": "torchcodec",
+    "torchcodec-approximate": "torchcodec, approximate",
 }
 # The torchdali variant that each peer is compared with: the one with the same definition.
 REFERENCES = {"dali-plain": "torchdali-plain", "dali-fused": "torchdali-fused"}
@@ -61,6 +64,9 @@ def title(result: dict[str, Any]) -> str:
     # Packages without a name of their own in TITLES.
     package = "kaldi-native-fbank" if result["peer"] == "kaldi" else result["peer"]
     if package in ("torchaudio", "librosa", "kaldi-native-fbank", "soundfile", "soxr"):
+        return f"{name} {versions.get(package, '').partition('+')[0]}".rstrip()
+    package = {"pyav": "av", "torchcodec-approximate": "torchcodec"}.get(package, package)
+    if package in ("av", "decord", "torchcodec"):
         return f"{name} {versions.get(package, '').partition('+')[0]}".rstrip()
     if "spdl" in versions:
         return f"{name} {versions['spdl']}"

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "core/threads/crash_report.h"
 #include "extension/describe.h"
 #include "extension/errors.h"
 #include "extension/operator.h"
@@ -89,6 +90,7 @@ void OperatorLibrary::add() {
         schema->name,
         Described{
             .cpu = schema->cpu, .gpu = schema->gpu, .kernel = schema->kernel, .library = path_});
+    crash::set_library(schema->name, path_);
     if (schema->cpu != nullptr) schema->builder.cpu<LibraryOperator>();
     if (schema->gpu != nullptr) schema->builder.gpu<LibraryGpuOperator>();
     const RegisteredOperator registered(schema->builder);

@@ -3,7 +3,7 @@
 // be used; and annotations with more crossings than pixels.
 // sources: csrc/ops/readers/coco/annotations.cpp csrc/ops/readers/coco/parser.cpp
 // sources: csrc/ops/readers/coco/resolve.cpp csrc/ops/readers/coco/save_preprocessed.cpp
-// sources: csrc/ops/readers/coco/load_preprocessed.cpp csrc/io/json.cpp csrc/io/storage/*.cpp
+// sources: csrc/ops/readers/coco/load_preprocessed.cpp csrc/io/json.cpp csrc/io/storage/*.cpp csrc/core/threads/*.cpp
 // sources: csrc/kernels/masks/*.cpp
 // sources: csrc/io/content_hash.cpp
 // sanitizers: address

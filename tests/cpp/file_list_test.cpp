@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files and list files under sanitizers: what Python cannot bring about (a file that shrinks while
 // it is read), and list files of random bytes.
-// sources: csrc/ops/readers/file_list.cpp csrc/io/storage/*.cpp csrc/io/content_hash.cpp
+// sources: csrc/ops/readers/file_list.cpp csrc/io/storage/*.cpp csrc/core/threads/*.cpp csrc/io/content_hash.cpp
 // sanitizers: address
 #include "ops/readers/file_list.h"
 

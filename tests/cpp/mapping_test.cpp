@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mapped files that become unreadable while they are read: an error, not SIGBUS. Not under TSan,
 // which takes the page that replaces a lost one for a write that races with reads.
-// sources: csrc/io/storage/*.cpp csrc/io/content_hash.cpp
+// sources: csrc/io/storage/*.cpp csrc/core/threads/*.cpp csrc/io/content_hash.cpp
 // sanitizers: address
 #include "io/storage/mapping.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Manifests under sanitizers: lines around the bounds of the parts that are parsed at a time, and
 // lines that were changed at random.
-// sources: csrc/ops/readers/nemo_manifest.cpp csrc/io/json.cpp csrc/io/storage/*.cpp
+// sources: csrc/ops/readers/nemo_manifest.cpp csrc/io/json.cpp csrc/io/storage/*.cpp csrc/core/threads/*.cpp
 // sources: csrc/io/records/parallel_files.cpp csrc/io/records/progress.cpp
 // sources: csrc/io/content_hash.cpp
 // sanitizers: address thread

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReadAhead: returns the bytes of files for any order and number of threads; drops reads that fail,
 // are not taken or do not fit; stops if no read waits.
-// sources: csrc/io/storage/*.cpp csrc/io/content_hash.cpp
+// sources: csrc/io/storage/*.cpp csrc/core/threads/*.cpp csrc/io/content_hash.cpp
 // sanitizers: address thread
 #include "io/storage/read_ahead.h"
 

@@ -4,7 +4,7 @@
 // sources: tests/fuzz/records_fuzz.cpp
 // sources: csrc/io/records/messages/*.cpp csrc/io/records/index_lines.cpp
 // sources: csrc/io/records/lmdb.cpp csrc/io/records/recordio.cpp csrc/io/records/tfrecord.cpp
-// sources: csrc/io/storage/*.cpp
+// sources: csrc/io/storage/*.cpp csrc/core/threads/*.cpp
 // sources: csrc/io/content_hash.cpp
 // sanitizers: address
 #include "replay_corpus.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Remote files over a transport in memory that fails: retries, checks, the cache with threads and
 // processes, its quota, damaged and half written pages.
-// sources: csrc/io/storage/*.cpp csrc/io/content_hash.cpp
+// sources: csrc/io/storage/*.cpp csrc/core/threads/*.cpp csrc/io/content_hash.cpp
 // sanitizers: address thread
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Remote files that are read ahead: neighbors become one request, memory is bounded, closing does
 // not wait.
-// sources: csrc/io/storage/*.cpp csrc/io/content_hash.cpp
+// sources: csrc/io/storage/*.cpp csrc/core/threads/*.cpp csrc/io/content_hash.cpp
 // sanitizers: address thread
 #include "io/storage/read_ahead.h"
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,7 @@ def test_the_changelog_has_an_unreleased_section():
         "other_loops.md",
         "from_torchvision.md",
         "audio.md",
+        "video.md",
     ],
 )
 def test_the_code_of_a_page_runs(name, tmp_path):
@@ -69,6 +71,8 @@ def test_the_code_of_a_page_runs(name, tmp_path):
     }
     for package in packages.get(name, []):
         pytest.importorskip(package)
+    if name == "video.md" and not shutil.which("ffmpeg"):
+        pytest.skip("needs the program ffmpeg")
     if name == "profiling.md":
         (tmp_path / "photos" / "one").mkdir(parents=True)
         Image.new("RGB", (64, 48), "red").save(tmp_path / "photos" / "one" / "red.jpg")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,15 @@ def test_the_quickstart_learns_handwritten_digits(tmp_path):
     pixels = np.asarray(Image.open(sheet).convert("L"))
     assert pixels.min() < 20
     assert pixels.std() > 40
+
+
+def test_the_example_of_videos_sees_motion(tmp_path):
+    if not shutil.which("ffmpeg"):
+        pytest.skip("needs the program ffmpeg")
+    script = ROOT / "examples" / "video_classification.py"
+    text = run(script, "--at-least", 90, cwd=tmp_path)
+    assert "40 videos made" in text
+    assert "clips/s" in text
 
 
 @pytest.mark.parametrize("cli", [False, True])

@@ -56,7 +56,7 @@ def test_the_example_package_installs(tmp_path):
     assert {"__init__.py", "_operators.so"} <= files
     paths = os.pathsep.join([str(tmp_path / "site"), str(ROOT)])
     printed = run("-m", "pytest", "-q", copy / "tests", "-p", "no:cacheprovider", PYTHONPATH=paths)
-    assert "4 passed" in printed
+    assert "6 passed" in printed
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not found")

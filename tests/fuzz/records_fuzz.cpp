@@ -4,7 +4,7 @@
 // the input.
 // sources: csrc/io/records/messages/*.cpp csrc/io/records/index_lines.cpp
 // sources: csrc/io/records/lmdb.cpp csrc/io/records/recordio.cpp csrc/io/records/tfrecord.cpp
-// sources: csrc/io/storage/*.cpp
+// sources: csrc/io/storage/*.cpp csrc/core/threads/*.cpp
 // sources: csrc/io/content_hash.cpp
 #include <algorithm>
 #include <array>

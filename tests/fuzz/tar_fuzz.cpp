@@ -3,7 +3,7 @@
 // Whatever the bytes, parsing ends with a result or an error, and what is found lies within the
 // archive.
 // sources: csrc/io/records/tar.cpp csrc/io/records/webdataset_index.cpp
-// sources: csrc/io/storage/*.cpp
+// sources: csrc/io/storage/*.cpp csrc/core/threads/*.cpp
 // sources: csrc/io/content_hash.cpp
 #include <algorithm>
 #include <cstdio>

@@ -62,8 +62,14 @@ for _reader in ("caffe", "caffe2"):
 for _reader in ("file", "mxnet", "nemo_asr", "tfrecord", "webdataset"):
     EXTRA_ARGS[f"readers.{_reader}"] = {"bucket_by", "bucket_window"}
 EXTRA_ARGS["readers.nemo_asr"] |= {"antialias"}
+_VIDEO_ARGS = {"adjust_orientation", "clips_per_video", "jitter", "seek_mode"}
+_VIDEO_ARGS |= {"shuffle_after_epoch", "shuffle_after_epoch_seed"}
+EXTRA_ARGS["readers.video"] = EXTRA_ARGS["experimental.readers.video"] = _VIDEO_ARGS
+EXTRA_ARGS["readers.video_resize"] = _VIDEO_ARGS | EXTRA_ARGS["resize"]
 # Arguments that DALI requires: indexes are made if they are missing.
 OPTIONAL_ARGS = {("readers.mxnet", "index_path"), ("readers.tfrecord", "index_path")}
+# Strings, which cannot be tensors.
+TEXTS = {("experimental.readers.video", "pad_mode")}
 # DALI's documentation and its operators disagree about these.
 DEFAULTS = {("dl_tensor_python_function", "batch_processing"): True}
 # 2 pi / 128 as a float32; the documentation has six digits.
@@ -88,6 +94,7 @@ def test_arguments_are_those_of_dali(name):
         kind = theirs[argument.renamed_to][0] if argument.renamed_to else kind
         where = f"`{argument.name}` of fn.{name}"
         assert TYPE_NAMES.get(argument.type, argument.type) == kind, where
+        per_sample = per_sample and (name, argument.name) not in TEXTS
         assert argument.per_sample == per_sample, where
         assert argument.required == (required and (name, argument.name) not in OPTIONAL_ARGS), where
         if not argument.ignored:  # an argument without effect needs no default

@@ -130,11 +130,6 @@ _BY_PATH = {
         "insides", "write the expression with the operators of Python and torchdali.math"
     ),
     "*.constant": Alternative("insides", "use types.Constant"),
-    "*.video_reader": Alternative("video", _SOURCES),
-    "*.video_reader_resize": Alternative("video", _SOURCES),
-    "*.readers.video": Alternative("video", _SOURCES),
-    "*.readers.video_resize": Alternative("video", _SOURCES),
-    "*.experimental.readers.video": Alternative("video", _SOURCES),
     "*.experimental.inputs": Alternative("video", _SOURCES),
 }
 _OPERATORS = ("fn", "ops", "experimental.eager", "experimental.dynamic")

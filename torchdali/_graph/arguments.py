@@ -236,6 +236,9 @@ def _to_list(convert: Callable[[Any], Any], what: str) -> Callable[[Any], list[A
     return convert_list
 
 
+# Values that arguments had in DALI 1.x, where they were of another type.
+_OLD_VALUES = {"enable_frame_num": {False: "none", True: "scalar"}}
+
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "bool": _to_bool,
     "int": _to_int,
@@ -263,6 +266,8 @@ def coerce(owner: str, arg: Argument, value: Any, location: SourceLocation | Non
     Raises:
         ArgumentTypeError, ArgumentError: the value cannot be one; the text names both.
     """
+    if isinstance(value, bool) and arg.type == "str":
+        value = _OLD_VALUES.get(arg.name, {}).get(value, value)
     try:
         return _CONVERTERS[arg.type](value)
     except _Mismatch as mismatch:

@@ -1682,7 +1682,8 @@ def debayer(
             tile of 2 x 2 pixels that begins in the second row and column: (0, 0) is OpenCV's
             "BG", (0, 1) "GB", (1, 0) "GR", (1, 1) "RG".
         algorithm: str, optional. "bilinear_ocv" (the default on the CPU, also named
-            "default_ocv"), "edgeaware_ocv" or "gray_ocv". On the GPU it has to be given.
+            "default_ocv"), "edgeaware_ocv", "vng_ocv" (uint8) or "gray_ocv". On the GPU it has
+            to be given.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -4290,9 +4291,9 @@ def random_resized_crop(
     mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
     filter_edges: str | os.PathLike[str] | None = "extend",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     device: str | None = "cpu",
     name: str | None = None,
     seed: int | None = -1,
@@ -4335,10 +4336,10 @@ def random_resized_crop(
             "extend": the input's pixels, or its border pixel. "cut": nothing, as if the region
             had been cut out before, and outside the input; this is what Pillow and torchvision
             do. torchdali only.
-        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
-            default) or float. Integers are rounded and saturate.
         minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
         temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
+        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
+            default) or float. Integers are rounded and saturate.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -4370,9 +4371,9 @@ def random_resized_crop(
     mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
     filter_edges: str | os.PathLike[str] | None = "extend",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     device: str | None = "cpu",
     name: str | None = None,
     seed: int | None = -1,
@@ -4535,9 +4536,9 @@ def resize(
     mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
     filter_edges: str | os.PathLike[str] | None = "extend",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     save_attrs: bool | None = False,
     device: str | None = "cpu",
     name: str | None = None,
@@ -4606,10 +4607,10 @@ def resize(
             "extend": the input's pixels, or its border pixel. "cut": nothing, as if the region
             had been cut out before, and outside the input; this is what Pillow and torchvision
             do. torchdali only.
-        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
-            default) or float. Integers are rounded and saturate.
         minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
         temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
+        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
+            default) or float. Integers are rounded and saturate.
         save_attrs: bool, default False. Return the spatial extents of the input as a second
             output.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
@@ -4653,9 +4654,9 @@ def resize(
     mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
     filter_edges: str | os.PathLike[str] | None = "extend",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     save_attrs: bool | None = False,
     device: str | None = "cpu",
     name: str | None = None,
@@ -4696,9 +4697,9 @@ def resize_crop_mirror(
     mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
     filter_edges: str | os.PathLike[str] | None = "extend",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     device: str | None = "cpu",
     name: str | None = None,
     preserve: bool | None = False,
@@ -4787,10 +4788,10 @@ def resize_crop_mirror(
             "extend": the input's pixels, or its border pixel. "cut": nothing, as if the region
             had been cut out before, and outside the input; this is what Pillow and torchvision
             do. torchdali only.
-        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
-            default) or float. Integers are rounded and saturate.
         minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
         temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
+        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
+            default) or float. Integers are rounded and saturate.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -4837,9 +4838,9 @@ def resize_crop_mirror(
     mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
     filter_edges: str | os.PathLike[str] | None = "extend",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     device: str | None = "cpu",
     name: str | None = None,
     preserve: bool | None = False,
@@ -5657,9 +5658,9 @@ def tensor_resize(
     mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
     filter_edges: str | os.PathLike[str] | None = "extend",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     device: str | None = "cpu",
     name: str | None = None,
     preserve: bool | None = False,
@@ -5717,10 +5718,10 @@ def tensor_resize(
             "extend": the input's pixels, or its border pixel. "cut": nothing, as if the region
             had been cut out before, and outside the input; this is what Pillow and torchvision
             do. torchdali only.
-        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
-            default) or float. Integers are rounded and saturate.
         minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
         temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
+        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
+            default) or float. Integers are rounded and saturate.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -5757,9 +5758,9 @@ def tensor_resize(
     mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
     filter_edges: str | os.PathLike[str] | None = "extend",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     device: str | None = "cpu",
     name: str | None = None,
     preserve: bool | None = False,

@@ -22,6 +22,8 @@ __all__ = [
     "parquet",
     "sequence",
     "tfrecord",
+    "video",
+    "video_resize",
     "webdataset",
 ]
 
@@ -1266,6 +1268,402 @@ def tfrecord(
     Returns:
         Dictionary of DataNode, with the names in `features`.
             features: One output for each of `features`: int64, float32, or uint8 [bytes].
+    """
+
+def video(
+    *,
+    sequence_length: int,
+    filenames: str | Sequence[str] | None = ...,
+    file_root: str | os.PathLike[str] | None = "",
+    file_list: str | os.PathLike[str] | None = "",
+    labels: int | Sequence[int] | NDArray[Any] | None = ...,
+    stride: int | None = 1,
+    step: int | None = -1,
+    clips_per_video: int | None = 0,
+    jitter: int | None = 0,
+    enable_frame_num: str | os.PathLike[str] | None = "none",
+    enable_timestamps: bool | None = False,
+    seek_mode: str | os.PathLike[str] | None = "exact",
+    adjust_orientation: bool | None = True,
+    num_shards: int | None = 1,
+    shard_id: int | None = 0,
+    stick_to_shard: bool | None = False,
+    pad_last_batch: bool | None = False,
+    random_shuffle: bool | None = False,
+    shuffle_after_epoch: bool | None = False,
+    shuffle_after_epoch_seed: int | None = None,
+    initial_fill: int | None = 1024,
+    lazy_init: bool | None = False,
+    read_ahead: bool | None = False,
+    prefetch_queue_depth: int | None = 1,
+    dont_use_mmap: bool | None = False,
+    skip_cached_images: bool | None = False,
+    tensor_init_bytes: int | None = 1048576,
+    image_type: types.DALIImageType | None = types.DALIImageType.RGB,
+    channels: int | None = 3,
+    normalized: bool | None = False,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.UINT8,
+    pad_sequences: bool | None = False,
+    file_list_frame_num: bool | None = False,
+    file_list_include_preceding_frame: bool | None = False,
+    skip_vfr_check: bool | None = False,
+    additional_decode_surfaces: int | None = 2,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Reads sequences of frames from videos.
+
+    The videos come from `filenames`, from `file_root` (folders are labels), or from
+    `file_list`, which may have a range for each. Frames are found by their presentation times,
+    so that they are exact for variable frame rates too. Files are decoded on the CPU by
+    FFmpeg's libraries, which are loaded when the reader is made; with device="gpu" the frames
+    are copied. docs/guide/video.md has more.
+
+    Args:
+        sequence_length: int, required. Frames of a sequence, 1 or more.
+        filenames: str or list of str, default []. Paths of the videos, relative to the working
+            directory.
+        file_root: str, default "". Folder with one folder for each label (0, 1, ... in the
+            order of the folders' names), with the videos right inside of these. Files whose
+            names do not end like those of videos (.mp4, .mkv, .webm, .avi, ...) are ignored.
+        file_list: str, default "". Text file of lines "path label", "path label start" or "path
+            label start end": a range of a video, from the start to the end. Negative numbers
+            count from the end of the video, and what is outside of it is ignored. Paths are
+            relative to the working directory and have no white space.
+        labels: int or list of int, optional. Labels of `filenames`, one for each. An empty
+            list: the position in `filenames`. If it is not given, there is no output of labels.
+        stride: int, default 1. Distance of the frames of a sequence: 2 takes every other one.
+        step: int, default -1. Distance from the first frame of a sequence to that of the next
+            one. 0 or less: sequences follow one another without overlap (`sequence_length` *
+            `stride`).
+        clips_per_video: int, default 0. If it is not 0: instead of all sequences, each range of
+            a video has this many per epoch, at random places, which are others in each epoch.
+            torchdali only.
+        jitter: int, default 0. Each sequence begins up to this many frames later, as far as the
+            range permits: a random number, another one in each epoch. torchdali only.
+        enable_frame_num: str, default "none". Output of frame numbers, from 0: "none", "scalar"
+            (of the first frame of a sequence; True means the same) or "sequence" (of all).
+        enable_timestamps: bool, default False. Output the presentation times of frames.
+        seek_mode: str, default "exact". How frames are found. "exact": by the presentation
+            times of all frames, for which each file is indexed once. "approximate": by the
+            average frame rate, without an index; wrong where frames are not equally far apart.
+            torchdali only.
+        adjust_orientation: bool, default True. Turn the frames by the rotation that the file
+            asks for, as players do. DALI does not. torchdali only.
+        num_shards: int, default 1. Number of parts that the data set is divided into. Shard i
+            has samples floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.
+        shard_id: int, default 0. The shard to start with, 0 to `num_shards` - 1.
+        stick_to_shard: bool, default False. Stay with shard `shard_id`. Otherwise each epoch
+            continues with the next shard.
+        pad_last_batch: bool, default False. Fill up each epoch to whole batches, and to as many
+            as the largest shard has, by repeating its last sample. Otherwise a batch may have
+            the end of one epoch and the beginning of the next.
+        random_shuffle: bool, default False. Make a new permutation of the shard's samples in
+            each epoch. All permutations are possible, whatever `initial_fill` is. To make
+            shards similar, the data set is mixed once before it is divided, in the same way for
+            every seed; the shards are DALI's.
+        shuffle_after_epoch: bool, default False. Make a new permutation of the whole data set
+            in each epoch, the same on all ranks, and divide that into shards; the reader takes
+            shard `shard_id` of it. Excludes `random_shuffle` and `stick_to_shard`.
+        shuffle_after_epoch_seed: int, optional. Seed of `shuffle_after_epoch`, the same on all
+            ranks; a constant by default. `seed` has no effect on these permutations.
+        initial_fill: int, default 1024. Size of DALI's shuffle buffer. No effect: a permutation
+            of the whole shard is at least as random and needs no buffer.
+        lazy_init: bool, default False. Find the samples when they are first needed, not when
+            the pipeline is built.
+        read_ahead: bool, default False. Always read ahead. By default, data is read ahead if it
+            is remote, and while threads wait for storage, not while it is in the system's page
+            cache.
+        prefetch_queue_depth: int, default 1. Number of batches that are read ahead, in addition
+            to those that are scheduled, into at most 256 MB of memory, and at most 65536
+            samples. More batches help if storage is slow but serves many requests at a time. Of
+            remote files (URLs), as many samples are read ahead as keep the connections busy, if
+            that is more.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
+        skip_cached_images: bool, default False. No effect: it belongs to the image cache of
+            DALI's GPU decoder, which torchdali does not have.
+        tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
+            size.
+        image_type: types.DALIImageType, default types.DALIImageType.RGB. Color space of the
+            frames: RGB, YCbCr (BT.601 of limited range) or GRAY.
+        channels: int, default 3. Channels of a frame. Nothing else than those of `image_type`
+            is allowed.
+        normalized: bool, default False. Whether frames are floats from 0 to 1; needs
+            dtype=types.FLOAT.
+        dtype: types.DALIDataType, default types.DALIDataType.UINT8. Element type of the frames:
+            uint8, or float (from 0 to 255).
+        pad_sequences: bool, default False. A last sequence that the video has not enough frames
+            for is completed by frames of zeros.
+        file_list_frame_num: bool, default False. The numbers in `file_list` are frames, from 0,
+            the start inclusive and the end exclusive; not seconds.
+        file_list_include_preceding_frame: bool, default False. Of times between two frames: the
+            start is rounded down to a frame and the end up, not the other way around. The frame
+            of the end is not part of the range.
+        skip_vfr_check: bool, default False. No effect: frames of a variable rate are found
+            exactly, so there is no such check.
+        additional_decode_surfaces: int, default 2. No effect: it belongs to DALI's GPU decoder.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode, or a list of them; the number depends on the arguments.
+            frames: The frames, layout "FHWC".
+            label: With `file_root`, `file_list` or `labels`: the label; int32.
+            frame_num: With `enable_frame_num`: the number of the first frame in its video,
+                int32; or those of all frames, int32 [F]. -1: padding.
+            timestamps: With `enable_timestamps`: the presentation times of the frames in
+                seconds; float64 [F]. -1: padding.
+    """
+
+def video_resize(
+    *,
+    sequence_length: int,
+    filenames: str | Sequence[str] | None = ...,
+    file_root: str | os.PathLike[str] | None = "",
+    file_list: str | os.PathLike[str] | None = "",
+    labels: int | Sequence[int] | NDArray[Any] | None = ...,
+    stride: int | None = 1,
+    step: int | None = -1,
+    clips_per_video: int | None = 0,
+    jitter: int | None = 0,
+    enable_frame_num: str | os.PathLike[str] | None = "none",
+    enable_timestamps: bool | None = False,
+    seek_mode: str | os.PathLike[str] | None = "exact",
+    adjust_orientation: bool | None = True,
+    num_shards: int | None = 1,
+    shard_id: int | None = 0,
+    stick_to_shard: bool | None = False,
+    pad_last_batch: bool | None = False,
+    random_shuffle: bool | None = False,
+    shuffle_after_epoch: bool | None = False,
+    shuffle_after_epoch_seed: int | None = None,
+    initial_fill: int | None = 1024,
+    lazy_init: bool | None = False,
+    read_ahead: bool | None = False,
+    prefetch_queue_depth: int | None = 1,
+    dont_use_mmap: bool | None = False,
+    skip_cached_images: bool | None = False,
+    tensor_init_bytes: int | None = 1048576,
+    image_type: types.DALIImageType | None = types.DALIImageType.RGB,
+    channels: int | None = 3,
+    normalized: bool | None = False,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.UINT8,
+    pad_sequences: bool | None = False,
+    file_list_frame_num: bool | None = False,
+    file_list_include_preceding_frame: bool | None = False,
+    skip_vfr_check: bool | None = False,
+    additional_decode_surfaces: int | None = 2,
+    size: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    resize_x: float | DataNode | None = 0.0,
+    resize_y: float | DataNode | None = 0.0,
+    resize_z: float | DataNode | None = 0.0,
+    resize_shorter: float | DataNode | None = 0.0,
+    resize_longer: float | DataNode | None = 0.0,
+    mode: str | os.PathLike[str] | None = "default",
+    max_size: float | Sequence[float] | NDArray[Any] | None = ...,
+    subpixel_scale: bool | None = True,
+    size_rounding: str | os.PathLike[str] | None = "round",
+    roi_start: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    roi_end: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    roi_relative: bool | None = False,
+    interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+    antialias: bool | None = True,
+    filter_edges: str | os.PathLike[str] | None = "extend",
+    minibatch_size: int | None = 32,
+    temp_buffer_hint: int | None = 0,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Reads sequences of frames from videos, and resizes them as fn.resize does. The whole frames
+    are never stored.
+
+    The videos come from `filenames`, from `file_root` (folders are labels), or from
+    `file_list`, which may have a range for each. Frames are found by their presentation times,
+    so that they are exact for variable frame rates too. Files are decoded on the CPU by
+    FFmpeg's libraries, which are loaded when the reader is made; with device="gpu" the frames
+    are copied. docs/guide/video.md has more.
+
+    Args:
+        sequence_length: int, required. Frames of a sequence, 1 or more.
+        filenames: str or list of str, default []. Paths of the videos, relative to the working
+            directory.
+        file_root: str, default "". Folder with one folder for each label (0, 1, ... in the
+            order of the folders' names), with the videos right inside of these. Files whose
+            names do not end like those of videos (.mp4, .mkv, .webm, .avi, ...) are ignored.
+        file_list: str, default "". Text file of lines "path label", "path label start" or "path
+            label start end": a range of a video, from the start to the end. Negative numbers
+            count from the end of the video, and what is outside of it is ignored. Paths are
+            relative to the working directory and have no white space.
+        labels: int or list of int, optional. Labels of `filenames`, one for each. An empty
+            list: the position in `filenames`. If it is not given, there is no output of labels.
+        stride: int, default 1. Distance of the frames of a sequence: 2 takes every other one.
+        step: int, default -1. Distance from the first frame of a sequence to that of the next
+            one. 0 or less: sequences follow one another without overlap (`sequence_length` *
+            `stride`).
+        clips_per_video: int, default 0. If it is not 0: instead of all sequences, each range of
+            a video has this many per epoch, at random places, which are others in each epoch.
+            torchdali only.
+        jitter: int, default 0. Each sequence begins up to this many frames later, as far as the
+            range permits: a random number, another one in each epoch. torchdali only.
+        enable_frame_num: str, default "none". Output of frame numbers, from 0: "none", "scalar"
+            (of the first frame of a sequence; True means the same) or "sequence" (of all).
+        enable_timestamps: bool, default False. Output the presentation times of frames.
+        seek_mode: str, default "exact". How frames are found. "exact": by the presentation
+            times of all frames, for which each file is indexed once. "approximate": by the
+            average frame rate, without an index; wrong where frames are not equally far apart.
+            torchdali only.
+        adjust_orientation: bool, default True. Turn the frames by the rotation that the file
+            asks for, as players do. DALI does not. torchdali only.
+        num_shards: int, default 1. Number of parts that the data set is divided into. Shard i
+            has samples floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.
+        shard_id: int, default 0. The shard to start with, 0 to `num_shards` - 1.
+        stick_to_shard: bool, default False. Stay with shard `shard_id`. Otherwise each epoch
+            continues with the next shard.
+        pad_last_batch: bool, default False. Fill up each epoch to whole batches, and to as many
+            as the largest shard has, by repeating its last sample. Otherwise a batch may have
+            the end of one epoch and the beginning of the next.
+        random_shuffle: bool, default False. Make a new permutation of the shard's samples in
+            each epoch. All permutations are possible, whatever `initial_fill` is. To make
+            shards similar, the data set is mixed once before it is divided, in the same way for
+            every seed; the shards are DALI's.
+        shuffle_after_epoch: bool, default False. Make a new permutation of the whole data set
+            in each epoch, the same on all ranks, and divide that into shards; the reader takes
+            shard `shard_id` of it. Excludes `random_shuffle` and `stick_to_shard`.
+        shuffle_after_epoch_seed: int, optional. Seed of `shuffle_after_epoch`, the same on all
+            ranks; a constant by default. `seed` has no effect on these permutations.
+        initial_fill: int, default 1024. Size of DALI's shuffle buffer. No effect: a permutation
+            of the whole shard is at least as random and needs no buffer.
+        lazy_init: bool, default False. Find the samples when they are first needed, not when
+            the pipeline is built.
+        read_ahead: bool, default False. Always read ahead. By default, data is read ahead if it
+            is remote, and while threads wait for storage, not while it is in the system's page
+            cache.
+        prefetch_queue_depth: int, default 1. Number of batches that are read ahead, in addition
+            to those that are scheduled, into at most 256 MB of memory, and at most 65536
+            samples. More batches help if storage is slow but serves many requests at a time. Of
+            remote files (URLs), as many samples are read ahead as keep the connections busy, if
+            that is more.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
+        skip_cached_images: bool, default False. No effect: it belongs to the image cache of
+            DALI's GPU decoder, which torchdali does not have.
+        tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
+            size.
+        image_type: types.DALIImageType, default types.DALIImageType.RGB. Color space of the
+            frames: RGB, YCbCr (BT.601 of limited range) or GRAY.
+        channels: int, default 3. Channels of a frame. Nothing else than those of `image_type`
+            is allowed.
+        normalized: bool, default False. Whether frames are floats from 0 to 1; needs
+            dtype=types.FLOAT.
+        dtype: types.DALIDataType, default types.DALIDataType.UINT8. Element type of the frames:
+            uint8, or float (from 0 to 255).
+        pad_sequences: bool, default False. A last sequence that the video has not enough frames
+            for is completed by frames of zeros.
+        file_list_frame_num: bool, default False. The numbers in `file_list` are frames, from 0,
+            the start inclusive and the end exclusive; not seconds.
+        file_list_include_preceding_frame: bool, default False. Of times between two frames: the
+            start is rounded down to a frame and the end up, not the other way around. The frame
+            of the end is not part of the range.
+        skip_vfr_check: bool, default False. No effect: frames of a variable rate are found
+            exactly, so there is no such check.
+        additional_decode_surfaces: int, default 2. No effect: it belongs to DALI's GPU decoder.
+        size: float or list of float or DataNode, optional. Size of the result in pixels, one
+            value per spatial axis in the order of the layout, or one value for all. 0: follows
+            from the others and `mode`. Negative: mirrored. Fractions: see `subpixel_scale`.
+        resize_x: float or DataNode, default 0.0. Width of the result; excludes `size`. 0 and
+            below as in `size`.
+        resize_y: float or DataNode, default 0.0. Height of the result; excludes `size`. 0 and
+            below as in `size`.
+        resize_z: float or DataNode, default 0.0. Depth of the result; excludes `size`. Ignored
+            for images.
+        resize_shorter: float or DataNode, default 0.0. Length of the shortest spatial axis of
+            the result, keeping the aspect ratio. Equivalent to the same `size` along all axes
+            with `mode` "not_smaller".
+        resize_longer: float or DataNode, default 0.0. Length of the longest spatial axis of the
+            result, keeping the aspect ratio. Equivalent to the same `size` along all axes with
+            `mode` "not_larger".
+        mode: str, default "default". "default": `size` as given; absent axes are scaled by the
+            geometric mean of the other scales. "stretch": absent axes are not scaled.
+            "not_larger": the aspect ratio is kept and no axis exceeds `size`. "not_smaller":
+            the aspect ratio is kept and no axis falls below `size`. Excludes `resize_shorter`
+            and `resize_longer`.
+        max_size: float or list of float, optional. Upper limit of the extents of the result,
+            one for all or one per spatial axis; 0: no limit. If the aspect ratio is kept, the
+            whole result shrinks.
+        subpixel_scale: bool, default True. Fractional sizes are rounded. True: the region of
+            interest grows or shrinks accordingly, so that the scale is exact. False: the region
+            is kept and the scale changes.
+        size_rounding: str, default "round". How extents that follow from `resize_shorter` or
+            `resize_longer` are rounded: "round" (to the nearest), or "truncate": as torchvision
+            does, which also keeps the region, whatever `subpixel_scale` is, and applies
+            `max_size`, one number, to the rounded extents. torchdali only.
+        roi_start: float or list of float or DataNode, optional. First corner of the region of
+            interest, one value per spatial axis or one for all; requires `roi_end`. Pixel i
+            covers [i, i + 1). If the start exceeds the end, the result is mirrored.
+        roi_end: float or list of float or DataNode, optional. Opposite corner of the region of
+            interest.
+        roi_relative: bool, default False. Whether the corners are fractions of the input's
+            extents.
+        interp_type: types.DALIInterpType or DataNode, default
+            types.DALIInterpType.INTERP_LINEAR. Filter along every axis, unless `min_filter` or
+            `mag_filter` is given: nearest neighbor, linear (triangular is the same), cubic
+            (Catmull-Rom), Lanczos with 3 lobes or Gaussian.
+        min_filter: types.DALIInterpType or DataNode, default
+            types.DALIInterpType.INTERP_LINEAR. Filter along axes that shrink.
+        mag_filter: types.DALIInterpType or DataNode, default
+            types.DALIInterpType.INTERP_LINEAR. Filter along axes that grow or keep their size.
+        antialias: bool, default True. Widen the filter by the scale along axes that shrink, so
+            that every input pixel counts. Nearest neighbor is never widened.
+        filter_edges: str, default "extend". What filters read beyond the edges of the region.
+            "extend": the input's pixels, or its border pixel. "cut": nothing, as if the region
+            had been cut out before, and outside the input; this is what Pillow and torchvision
+            do. torchdali only.
+        minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
+        temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode, or a list of them; the number depends on the arguments.
+            frames: The frames, layout "FHWC".
+            label: With `file_root`, `file_list` or `labels`: the label; int32.
+            frame_num: With `enable_frame_num`: the number of the first frame in its video,
+                int32; or those of all frames, int32 [F]. -1: padding.
+            timestamps: With `enable_timestamps`: the presentation times of the frames in
+                seconds; float64 [F]. -1: padding.
     """
 
 def webdataset(

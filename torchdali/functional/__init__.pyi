@@ -1530,7 +1530,8 @@ def debayer(
             second row and column: (0, 0) is OpenCV's "BG", (0, 1) "GB", (1, 0) "GR", (1, 1)
             "RG".
         algorithm: str, optional. "bilinear_ocv" (the default on the CPU, also named
-            "default_ocv"), "edgeaware_ocv" or "gray_ocv". On the GPU it has to be given.
+            "default_ocv"), "edgeaware_ocv", "vng_ocv" (uint8) or "gray_ocv". On the GPU it has
+            to be given.
         layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
             "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
             have it too.
@@ -3764,9 +3765,9 @@ def random_resized_crop(
     mag_filter: types.DALIInterpType | Values | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
     filter_edges: str | os.PathLike[str] | None = "extend",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
     seed: int | None = None,
@@ -3808,10 +3809,10 @@ def random_resized_crop(
             "extend": the input's pixels, or its border pixel. "cut": nothing, as if the region
             had been cut out before, and outside the input; this is what Pillow and torchvision
             do. torchdali only.
-        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
-            default) or float. Integers are rounded and saturate.
         minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
         temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
+        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
+            default) or float. Integers are rounded and saturate.
         layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
             "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
             have it too.
@@ -3843,9 +3844,9 @@ def random_resized_crop(
     mag_filter: types.DALIInterpType | Values | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
     filter_edges: str | os.PathLike[str] | None = "extend",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
     seed: int | None = None,
@@ -3987,9 +3988,9 @@ def resize(
     mag_filter: types.DALIInterpType | Values | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
     filter_edges: str | os.PathLike[str] | None = "extend",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     save_attrs: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
@@ -4058,10 +4059,10 @@ def resize(
             "extend": the input's pixels, or its border pixel. "cut": nothing, as if the region
             had been cut out before, and outside the input; this is what Pillow and torchvision
             do. torchdali only.
-        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
-            default) or float. Integers are rounded and saturate.
         minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
         temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
+        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
+            default) or float. Integers are rounded and saturate.
         save_attrs: bool, default False. Return the spatial extents of the input as a second
             output.
         layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
@@ -4103,9 +4104,9 @@ def resize(
     mag_filter: types.DALIInterpType | Values | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
     filter_edges: str | os.PathLike[str] | None = "extend",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     save_attrs: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
@@ -4144,9 +4145,9 @@ def resize_crop_mirror(
     mag_filter: types.DALIInterpType | Values | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
     filter_edges: str | os.PathLike[str] | None = "extend",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
     device: str | os.PathLike[str] | None = None,
@@ -4237,10 +4238,10 @@ def resize_crop_mirror(
             "extend": the input's pixels, or its border pixel. "cut": nothing, as if the region
             had been cut out before, and outside the input; this is what Pillow and torchvision
             do. torchdali only.
-        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
-            default) or float. Integers are rounded and saturate.
         minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
         temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
+        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
+            default) or float. Integers are rounded and saturate.
         layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
             "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
             have it too.
@@ -4285,9 +4286,9 @@ def resize_crop_mirror(
     mag_filter: types.DALIInterpType | Values | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
     filter_edges: str | os.PathLike[str] | None = "extend",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
     device: str | os.PathLike[str] | None = None,
@@ -5041,9 +5042,9 @@ def tensor_resize(
     mag_filter: types.DALIInterpType | Values | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
     filter_edges: str | os.PathLike[str] | None = "extend",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
     device: str | os.PathLike[str] | None = None,
@@ -5101,10 +5102,10 @@ def tensor_resize(
             "extend": the input's pixels, or its border pixel. "cut": nothing, as if the region
             had been cut out before, and outside the input; this is what Pillow and torchvision
             do. torchdali only.
-        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
-            default) or float. Integers are rounded and saturate.
         minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
         temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
+        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
+            default) or float. Integers are rounded and saturate.
         layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
             "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
             have it too.
@@ -5139,9 +5140,9 @@ def tensor_resize(
     mag_filter: types.DALIInterpType | Values | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
     filter_edges: str | os.PathLike[str] | None = "extend",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     layout: str | None = None,
     batched: bool | None = False,
     device: str | os.PathLike[str] | None = None,

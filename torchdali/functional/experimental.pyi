@@ -253,9 +253,9 @@ def resize(
     mag_filter: types.DALIInterpType | Values | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
     filter_edges: str | os.PathLike[str] | None = "extend",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     save_attrs: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,
@@ -322,10 +322,10 @@ def resize(
             "extend": the input's pixels, or its border pixel. "cut": nothing, as if the region
             had been cut out before, and outside the input; this is what Pillow and torchvision
             do. torchdali only.
-        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
-            default) or float. Integers are rounded and saturate.
         minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
         temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
+        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
+            default) or float. Integers are rounded and saturate.
         save_attrs: bool, default False. Return the spatial extents of the input as a second
             output.
         layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
@@ -367,9 +367,9 @@ def resize(
     mag_filter: types.DALIInterpType | Values | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
     filter_edges: str | os.PathLike[str] | None = "extend",
-    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     save_attrs: bool | None = False,
     layout: str | None = None,
     batched: bool | None = False,

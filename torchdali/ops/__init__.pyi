@@ -1637,7 +1637,8 @@ class Debayer(_Operator):
             tile of 2 x 2 pixels that begins in the second row and column: (0, 0) is OpenCV's
             "BG", (0, 1) "GB", (1, 0) "GR", (1, 1) "RG".
         algorithm: str, optional. "bilinear_ocv" (the default on the CPU, also named
-            "default_ocv"), "edgeaware_ocv" or "gray_ocv". On the GPU it has to be given.
+            "default_ocv"), "edgeaware_ocv", "vng_ocv" (uint8) or "gray_ocv". On the GPU it has
+            to be given.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -4251,10 +4252,10 @@ class RandomResizedCrop(_Operator):
             "extend": the input's pixels, or its border pixel. "cut": nothing, as if the region
             had been cut out before, and outside the input; this is what Pillow and torchvision
             do. torchdali only.
-        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
-            default) or float. Integers are rounded and saturate.
         minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
         temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
+        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
+            default) or float. Integers are rounded and saturate.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -4284,9 +4285,9 @@ class RandomResizedCrop(_Operator):
         mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
         antialias: bool | None = True,
         filter_edges: str | os.PathLike[str] | None = "extend",
-        dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
         minibatch_size: int | None = 32,
         temp_buffer_hint: int | None = 0,
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
         device: str | None = "cpu",
         name: str | None = None,
         seed: int | None = -1,
@@ -4499,10 +4500,10 @@ class Resize(_Operator):
             "extend": the input's pixels, or its border pixel. "cut": nothing, as if the region
             had been cut out before, and outside the input; this is what Pillow and torchvision
             do. torchdali only.
-        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
-            default) or float. Integers are rounded and saturate.
         minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
         temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
+        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
+            default) or float. Integers are rounded and saturate.
         save_attrs: bool, default False. Return the spatial extents of the input as a second
             output.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
@@ -4544,9 +4545,9 @@ class Resize(_Operator):
         mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
         antialias: bool | None = True,
         filter_edges: str | os.PathLike[str] | None = "extend",
-        dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
         minibatch_size: int | None = 32,
         temp_buffer_hint: int | None = 0,
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
         save_attrs: bool | None = False,
         device: str | None = "cpu",
         name: str | None = None,
@@ -4653,10 +4654,10 @@ class ResizeCropMirror(_Operator):
             "extend": the input's pixels, or its border pixel. "cut": nothing, as if the region
             had been cut out before, and outside the input; this is what Pillow and torchvision
             do. torchdali only.
-        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
-            default) or float. Integers are rounded and saturate.
         minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
         temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
+        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
+            default) or float. Integers are rounded and saturate.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -4701,9 +4702,9 @@ class ResizeCropMirror(_Operator):
         mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
         antialias: bool | None = True,
         filter_edges: str | os.PathLike[str] | None = "extend",
-        dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
         minibatch_size: int | None = 32,
         temp_buffer_hint: int | None = 0,
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
         device: str | None = "cpu",
         name: str | None = None,
         preserve: bool | None = False,
@@ -5556,10 +5557,10 @@ class TensorResize(_Operator):
             "extend": the input's pixels, or its border pixel. "cut": nothing, as if the region
             had been cut out before, and outside the input; this is what Pillow and torchvision
             do. torchdali only.
-        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
-            default) or float. Integers are rounded and saturate.
         minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
         temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
+        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
+            default) or float. Integers are rounded and saturate.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -5594,9 +5595,9 @@ class TensorResize(_Operator):
         mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
         antialias: bool | None = True,
         filter_edges: str | os.PathLike[str] | None = "extend",
-        dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
         minibatch_size: int | None = 32,
         temp_buffer_hint: int | None = 0,
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
         device: str | None = "cpu",
         name: str | None = None,
         preserve: bool | None = False,

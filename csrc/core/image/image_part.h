@@ -112,6 +112,9 @@ class TakesImagePart {
   // The part of `in` that is the result or, for kNormalizer, that the result is computed from pixel
   // by pixel. nullopt if the result has anything else, such as padding.
   virtual std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const = 0;
+  // Called before all others in a chain over frames of sequences: they are the images that this and
+  // start() are given. Returns false if the result is not made of those of frames.
+  virtual bool take_frames() { return true; }
 };
 
 // ImageRole::kNormalizer.

@@ -104,6 +104,7 @@ class Readers {
   // An error passes through all readers after the one that raised it.
   template <class Fn>
   void with_errors_of(size_t k, Fn&& fn) {
+    const crash::PartScope scope(sample_.members()[k].task);
     try {
       fn();
     } catch (Error& e) {

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <utility>
 #include <vector>
 
+#include "executor/chain/frame_memory.h"
 #include "executor/chain/fused_members.h"
 #include "executor/chain/image_member.h"
 
@@ -157,14 +159,28 @@ void run_fused(ImageChainSample& sample, FusedMembers& s, const SourceImage& fro
   sample.advance(last);
 }
 
+// A frame of which only the description is known.
+class DescribedFrame final : public ImageSource {
+ public:
+  explicit DescribedFrame(const SampleView& frame) { image_ = frame; }
+  void make(SampleContext& /*ctx*/, const ImagePart& /*window*/, void* /*out*/) override {}
+};
+
 class Chain final : public Operator {
  public:
   Chain(const Node& node, const OpSpec& spec) {
     PreparedMembers prepared = prepare_members(node, spec);
     num_values_ = prepared.num_values;
-    for (PreparedMember& m : prepared.members) members_.emplace_back(std::move(m));
+    for (PreparedMember& m : prepared.members) {
+      num_arguments_ += m.num_arguments;
+      members_.emplace_back(std::move(m));
+    }
+    frames_ = members_[0].makes_sequence != nullptr &&
+              std::all_of(members_.begin(), members_.end(),
+                          [](const ImageMember& m) { return m.takes_frames; });
   }
   void run(SampleContext& ctx) const override {
+    if (frames_ && run_frames(ctx)) return;
     ImageChainSample sample(members_, static_cast<size_t>(num_values_), ctx);
     run_from(sample, 0);
   }
@@ -214,8 +230,55 @@ class Chain final : public Operator {
     }
   }
 
+  // Runs all members for each frame as soon as it is decoded. Does nothing and returns false if a
+  // member needs more than a frame, or if an argument has a value for each frame.
+  bool run_frames(SampleContext& ctx) const {
+    const auto num_values = static_cast<size_t>(num_values_);
+    ImageChainSample whole(members_, num_values, ctx);
+    whole.taken(0) = whole.value();
+    SampleContext& decoder = whole.context(0).ctx;
+    std::unique_ptr<FrameSource> source;
+    try {
+      source = members_[0].makes_sequence->open_frames(decoder);
+    } catch (const Error&) {
+      return false;  // the decoder raises it again
+    }
+    if (source->frames() == 0) return false;
+
+    const int inputs = ctx.num_inputs();
+    std::vector<SampleView> values;
+    for (int i = 0; i < inputs; ++i) values.push_back(ctx.input(i));
+    for (int a = 0; a < num_arguments_; ++a) values.push_back(ctx.argument_input(a));
+    values.emplace_back();  // the output
+    std::vector<int> slots(values.size());
+    std::iota(slots.begin(), slots.end(), 0);
+    FrameMemory memory(ctx, source->frames(), 1);
+    SampleContext& frame = memory.frame(values.data(), slots, inputs, num_arguments_);
+    {
+      ImageChainSample plan(members_, num_values, frame);
+      const auto fused = fuse_frame(plan, std::make_unique<DescribedFrame>(source->frame()));
+      if (fused.end < members_.size()) return false;
+    }
+    bool decoded = false;  // what fails then is attributed to a member already
+    try {
+      source->decode(decoder, [&](int64_t index, std::unique_ptr<ImageSource> image) {
+        decoded = true;
+        memory.begin(index);
+        ImageChainSample sample(members_, num_values, frame);
+        FusedMembers fused = fuse_frame(sample, std::move(image));
+        run_fused(sample, fused, place_source(sample, fused), 0);
+        decoded = false;
+      });
+    } catch (Error& e) {
+      if (!decoded) attribute_error(members_[0], e);
+      throw;
+    }
+    return true;
+  }
+
   std::vector<ImageMember> members_;
-  int num_values_ = 0;
+  int num_values_ = 0, num_arguments_ = 0;
+  bool frames_ = false;  // each frame of what is decoded is an image for the other members
 };
 
 }  // namespace

@@ -3,7 +3,9 @@
 
 #include <utility>
 
+#include "core/image/frame_source.h"
 #include "executor/chain/frame_loop.h"
+#include "executor/graph/crash_task.h"
 
 namespace torchdali {
 
@@ -20,13 +22,18 @@ PreparedMembers prepare_members(const Node& node, const OpSpec& spec) {
     // A part of an operator's work is attributed to that operator.
     if (!own.part_of.empty()) m.producer = m.first_producer;
     else if (!last) m.producer = num_producers++;
+    m.task = crash_task(own);
     try {
+      const crash::PartScope scope(m.task);
       m.op = own.on_gpu ? own.schema->make_gpu(own_spec) : own.schema->make_cpu(own_spec);
     } catch (Error& e) {
       attribute_error(m, e);
       throw;
     }
     m.on_image = m.op.get();
+    if (all.members.front().as<MakesSequence>() != nullptr)
+      if (auto* takes = dynamic_cast<TakesImagePart*>(m.op.get()))
+        m.takes_frames = takes->take_frames();
     m.op = over_frames(std::move(m.op), own_spec);
     m.role = own.schema->image_role;
     m.inputs = from.inputs;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/image/image_part.h"
+#include "core/threads/crash_report.h"
 #include "executor/graph/graph.h"
 
 namespace torchdali {
@@ -16,12 +17,14 @@ struct PreparedMember {
   std::unique_ptr<Operator> op;        // as the executor runs it outside of chains
   const Operator* on_image = nullptr;  // the same, without the loop over frames of sequences
   ImageRole role = ImageRole::kNone;
-  std::vector<int> inputs;  // as ChainMember::inputs
+  bool takes_frames = true;  // if the first member makes sequences: can run frame by frame
+  std::vector<int> inputs;   // as ChainMember::inputs
   int num_arguments = 0;
   int first_argument = 0;   // index in the arguments of the chain
   std::vector<int> slots;   // of its inputs, arguments and outputs
   int value = 0, made = 0;  // the slots of the chain's value and of output 0
   uint64_t seed = 0;
+  crash::Task task;
   // For Error::set_producer(): the index of the first of its own producers, and of itself.
   int first_producer = 0, producer = -1;
 

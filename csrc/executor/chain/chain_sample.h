@@ -107,9 +107,10 @@ class ChainSample {
   // Input `i` of member `k`.
   const SampleView& input(size_t k, size_t i) const { return values_[members_[k].slots[i]]; }
 
-  // Calls fn(). Its errors are attributed to member `k`.
+  // Calls fn(). Its errors and crashes are attributed to member `k`.
   template <class Fn>
   void with_errors_of(size_t k, Fn&& fn) {
+    const crash::PartScope scope(members_[k].task);
     try {
       fn();
     } catch (Error& e) {

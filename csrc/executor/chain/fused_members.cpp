@@ -81,7 +81,7 @@ bool add(ImageChainSample& sample, FusedMembers& s, size_t k, size_t first) {
   SampleContext& ctx = sample.context(k).ctx;
   if (has_frames(ctx, m)) return false;
   if (m.role == ImageRole::kDecoder) {
-    if (k != first) return false;
+    if (k != first || m.makes == nullptr) return false;
     sample.taken(k) = sample.value();
     s.source = m.makes->open(ctx);
     s.image = s.source->image();
@@ -100,10 +100,20 @@ bool add(ImageChainSample& sample, FusedMembers& s, size_t k, size_t first) {
 
 // A member whose planning fails runs by itself, so that its error is the same as without a chain.
 bool try_to_add(ImageChainSample& sample, FusedMembers& s, size_t k, size_t first) {
+  const crash::PartScope scope(sample.members()[k].task);
   try {
     return add(sample, s, k, first);
   } catch (const Error&) {
     return false;
+  }
+}
+
+void add_all(ImageChainSample& sample, FusedMembers& s, size_t first) {
+  while (s.end < sample.members().size() && !s.normalized) {
+    const bool fits = try_to_add(sample, s, s.end, first);
+    sample.context(s.end).end();
+    if (!fits) break;
+    ++s.end;
   }
 }
 
@@ -115,12 +125,17 @@ FusedMembers fuse_members(ImageChainSample& sample, size_t begin) {
   fused.end = begin;
   if (is_small(sample.members()[begin], fused.image)) return fused;
   if (fused.image.layout.str() == "HWC") fused.window = ImagePart::whole(fused.image.shape);
-  while (fused.end < sample.members().size() && !fused.normalized) {
-    const bool fits = try_to_add(sample, fused, fused.end, begin);
-    sample.context(fused.end).end();
-    if (!fits) break;
-    ++fused.end;
-  }
+  add_all(sample, fused, begin);
+  return fused;
+}
+
+FusedMembers fuse_frame(ImageChainSample& sample, std::unique_ptr<ImageSource> frame) {
+  FusedMembers fused;
+  fused.image = frame->image();
+  fused.window = ImagePart::whole(fused.image.shape);
+  fused.source = std::move(frame);
+  fused.end = 1;
+  add_all(sample, fused, 0);
   return fused;
 }
 

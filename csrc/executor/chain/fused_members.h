@@ -41,5 +41,7 @@ inline int64_t bytes_of_row(const SampleView& image) {
 // The longest sequence of members from `begin` on that run as one. A member whose planning fails is
 // not among them.
 FusedMembers fuse_members(ImageChainSample& sample, size_t begin);
+// The same for member 0, a decoder of sequences, which made this frame, and those after it.
+FusedMembers fuse_frame(ImageChainSample& sample, std::unique_ptr<ImageSource> frame);
 
 }  // namespace torchdali

@@ -156,6 +156,7 @@ void UnfusedChain::run() {
 
 void UnfusedChain::run_member(size_t m) {
   const GpuMember& member = members_[m];
+  const crash::PartScope scope(member.task);
   auto stage = std::make_unique<Stage>(*this, member);
   auto tasks = member.gpu->make_tasks(*stage);
   for (int k = 0; k < stage->size(); ++k) {

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "core/image/frame_source.h"
 #include "core/image/image_part.h"
 #include "executor/chain/chain_sample.h"
 
@@ -13,10 +14,12 @@ struct ImageMember : PreparedMember {
   explicit ImageMember(PreparedMember&& member)
       : PreparedMember(std::move(member)),
         makes(as<MakesImage>()),
+        makes_sequence(as<MakesSequence>()),
         resamples(as<ResamplesImage>()),
         takes(as<TakesImagePart>()),
         normalizes(as<NormalizesRows>()) {}
   const MakesImage* makes;
+  const MakesSequence* makes_sequence;
   const ResamplesImage* resamples;
   const TakesImagePart* takes;
   const NormalizesRows* normalizes;

@@ -57,6 +57,9 @@ OpSpec make_spec(const Node& node, int max_batch_size, int num_threads,
   spec.resampled = node.resampled;
   spec.guesses_layouts = node.guesses_layouts;
   spec.constants = node.args;
+  // An argument of every operator, which sources of whole files look at.
+  if (node.on_error && *node.on_error != OnError::kRaise)
+    spec.constants["on_error"] = *node.on_error == OnError::kSkip ? "skip" : "replace";
   for (const auto& [name, edge] : node.argument_inputs) {
     spec.tensors.emplace(name, static_cast<int>(spec.tensors.size()));
     if (argument_edges != nullptr) argument_edges->push_back(edge);

@@ -130,6 +130,7 @@ class StepContext final : public BatchContext, private SampleMemory {
     ctx_.sources_ = step_.sources;
     ctx_.source_batches_ = iteration_.source_batches;
     ctx_.state_ = &state;
+    crash::work().sample = &ctx_;
     return ctx_;
   }
   void make_outputs() override {
@@ -263,6 +264,7 @@ void try_step(const ExecutionPlan& plan, int index, IterationData& iteration, gp
       [&](const Error& cause) { return ctx.describe(cause); },
       [&] {
         const int64_t start = now_ns();
+        const crash::Scope scope(step.task);
         if (ctx.size() > 0)
           iteration.states[static_cast<size_t>(step.node)] =
               plan.operators[static_cast<size_t>(step.node)]->prepare_batch(ctx);

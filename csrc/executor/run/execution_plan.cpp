@@ -10,6 +10,7 @@
 #include "executor/chain/frame_loop.h"
 #include "executor/chain/gpu_audio_chain.h"
 #include "executor/chain/gpu_chain.h"
+#include "executor/graph/crash_task.h"
 #include "executor/graph/edges.h"
 #include "executor/graph/operator_error.h"
 #include "gpu/operator.h"
@@ -202,6 +203,7 @@ Step make_step(ExecutionPlan& plan, int n, const OpSpec& spec,
   step.node = n;
   step.op = plan.operators[static_cast<size_t>(n)].get();
   step.seed = node.seed;
+  step.task = crash_task(node);
   for (Edge e : node.inputs) step.inputs.push_back(slots.at(e));
   for (Edge e : argument_edges) step.arguments.push_back(slots.at(e));
   for (const Guard& g : node.guards) step.guards.push_back({slots.at(g.predicate), g.value});
@@ -226,6 +228,7 @@ Step make_step(ExecutionPlan& plan, int n, const OpSpec& spec,
 }  // namespace
 
 ExecutionPlan make_execution_plan(Graph graph, int max_batch_size, int num_threads) {
+  crash::install();
   ExecutionPlan plan;
   plan.graph = std::move(graph);
   std::map<Edge, int> slots, batches;
@@ -243,7 +246,11 @@ ExecutionPlan make_execution_plan(Graph graph, int max_batch_size, int num_threa
     const Node& node = plan.graph.nodes[static_cast<size_t>(n)];
     std::vector<Edge> argument_edges;
     const OpSpec spec = make_spec(node, max_batch_size, num_threads, &argument_edges);
-    plan.operators.push_back(with_operator_errors(node, [&] { return make_operator(node, spec); }));
+    plan.operators.push_back(with_operator_errors(node, [&] {
+      const crash::Task task = crash_task(node);
+      const crash::Scope scope(task);
+      return make_operator(node, spec);
+    }));
     if (node.schema->source) plan.sources.push_back(n);
     plan.steps.push_back(make_step(plan, n, spec, argument_edges, batches, slots));
   }

@@ -11,6 +11,7 @@
 
 #include "core/memory/storage.h"
 #include "core/operator.h"
+#include "core/threads/crash_report.h"
 #include "executor/graph/graph.h"
 
 namespace torchdali {
@@ -32,6 +33,7 @@ struct Step {
   std::vector<int> sources;
   std::vector<int> output_sources;  // the same for the outputs
   uint64_t seed = 0;
+  crash::Task task;
 };
 
 // What a worker does with one sample without waiting for other samples.

@@ -42,9 +42,8 @@ class Executor::Iteration final : public Job, public IterationData {
   void cancel() override { cancelled = true; }
   // Sample stages and batch stages alternate.
   int num_tasks(int stage) const override {
-    const ExecutionPlan& plan = executor_.plan_;
-    const auto index = static_cast<size_t>(stage / 2);
-    if (stage % 2 == 0) return plan.sample_stages[index].steps.empty() ? 0 : batch_size;
+    const auto& stages = executor_.plan_.sample_stages;
+    if (stage % 2 == 0) return stages[stage / 2].steps.empty() ? 0 : batch_size;
     return batch_size == 0 ? 0 : 1;
   }
   bool takes_two(int stage) const override {
@@ -154,6 +153,7 @@ bool Executor::get_source_batches(bool externals) {
     if (batch != nullptr) continue;
     if (!externals && dynamic_cast<ExternalSource*>(&source(n)) != nullptr) continue;
     with_operator_errors(plan_.graph.nodes[n], [&] {
+      const crash::Scope scope(plan_.steps[n].task);
       const int64_t start = now_ns();
       batch = source(n).next_batch(options_.max_batch_size);
       note_source(n, start);

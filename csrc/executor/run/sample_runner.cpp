@@ -40,6 +40,8 @@ void SampleRunner::run(IterationData& iteration, int stage_index, int sample) {
     second_->run(iteration, stage_index, sample);
     return;
   }
+  const crash::Scope scope(crash::Work{.sample = &ctx_});
+  work_ = &crash::work();
   try {
     run_stage(iteration, stage_index, sample);
   } catch (const OperatorError& e) {
@@ -60,11 +62,13 @@ bool SampleRunner::begin_two(IterationData& iteration, int stage_index, int firs
   // The events of a trace must not overlap on one thread.
   if (trace::enabled() || iteration.bad.contains(first) || iteration.bad.contains(second))
     return false;
+  const crash::Scope scope(crash::Work{});
   SampleRunner *a = this, *b = second_.get();
   if (b->has_begun(iteration, stage_index, first)) std::swap(a, b);
   if (!a->has_begun(iteration, stage_index, first)) a->begin(iteration, stage_index, first);
   b->begin(iteration, stage_index, second);
   if (!a->is_waiting() || !b->is_waiting()) return a->is_waiting();
+  crash::work() = {.task = &a->step_->task};
   const int64_t start = now_ns();
   a->step_->op->continue_two(*a->begun_.rest, *b->begun_.rest);
   const int64_t half = (now_ns() - start) / 2;
@@ -78,6 +82,8 @@ void SampleRunner::begin(IterationData& iteration, int stage_index, int sample) 
   if (begun_.sample >= 0) forget();
   const SampleStage& stage = plan_.sample_stages[stage_index];
   enter(iteration, stage, sample);
+  work_ = &crash::work();
+  work_->sample = &ctx_;
   begun_.iteration = iteration.id;
   begun_.stage = stage_index;
   begun_.sample = sample;
@@ -189,6 +195,7 @@ OperatorError SampleRunner::fail(const Error& cause, const SampleStage& stage) {
 
 void SampleRunner::enter(const Step& step) {
   step_ = &step;
+  work_->task = &step.task;
   ctx_.inputs_ = step.inputs;
   ctx_.arguments_ = step.arguments;
   ctx_.outputs_ = step.outputs;

@@ -135,6 +135,7 @@ class SampleRunner final : private SampleMemory {
   std::vector<std::atomic<int64_t>> block_bytes_;  // per slot
   SampleContext ctx_;
   const Step* step_ = nullptr;
+  crash::Work* work_ = nullptr;  // of the thread that runs this
   IterationData* iteration_ = nullptr;
   Begun begun_;                           // its sample is -1 if none was begun
   std::unique_ptr<SampleRunner> second_;  // of the second of two; null if no stage takes two

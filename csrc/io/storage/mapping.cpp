@@ -9,6 +9,9 @@
 #include <cerrno>
 #include <csignal>
 
+#include "core/threads/crash_report.h"
+#include "core/threads/signals.h"
+
 namespace torchdali::io {
 namespace {
 
@@ -20,27 +23,17 @@ struct sigaction handler_before;
 
 const uintptr_t kPage = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
 
-// Leaves the signal to the handler that was there before, or to the system.
-void pass_on(int signal, siginfo_t* info, void* context) {
-  if ((handler_before.sa_flags & SA_SIGINFO) != 0) {
-    handler_before.sa_sigaction(signal, info, context);
-  } else if (handler_before.sa_handler == SIG_DFL || handler_before.sa_handler == SIG_IGN) {
-    ::sigaction(signal, &handler_before, nullptr);
-    if (info->si_code <= 0) ::raise(signal);  // sent by a process; a faulty access is repeated
-  } else {
-    handler_before.sa_handler(signal);
-  }
-}
-
 void on_bus_error(int signal, siginfo_t* info, void* context) {
   const int error = errno;
   const auto* mapping = static_cast<const Mapping*>(::pthread_getspecific(read_now));
-  if (mapping == nullptr || !mapping->replace_page(info->si_addr)) pass_on(signal, info, context);
+  if (mapping == nullptr || !mapping->replace_page(info->si_addr))
+    pass_signal_on(handler_before, signal, info, context);
   errno = error;
 }
 
 // False if the system has no more keys.
 bool install_handler() {
+  crash::install();  // before this one, which must be the first to be called
   if (::pthread_key_create(&read_now, nullptr) != 0) return false;
   struct sigaction action{};
   action.sa_sigaction = on_bus_error;

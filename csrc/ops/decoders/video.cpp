@@ -1,12 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.decoders.video: frames of encoded videos.
 #include "core/argument.h"
+#include "core/image/frame_source.h"
 #include "ops/decoders/video_frames.h"
 
 namespace torchdali {
 namespace {
 
-class DecodeVideo final : public Operator {
+using io::video::VideoFile;
+
+// A frame of a chain: decoded, or filled with a color.
+class Frame final : public ImageSource {
+ public:
+  using Make = std::function<void(const kernels::PictureRegion& window, uint8_t* out)>;
+  Frame(const SampleView& frame, Make make) : make_(std::move(make)) { image_ = frame; }
+  void make(SampleContext& /*ctx*/, const ImagePart& window, void* out) override {
+    make_({static_cast<int>(window.columns.begin), static_cast<int>(window.rows.begin),
+           static_cast<int>(window.columns.extent), static_cast<int>(window.rows.extent)},
+          static_cast<uint8_t*>(out));
+  }
+
+ private:
+  Make make_;
+};
+
+class VideoFrames final : public FrameSource {
+ public:
+  VideoFrames(std::shared_ptr<const VideoFile> video, std::vector<int64_t> chosen, bool upright,
+              const FrameChoice& choice)
+      : video_(std::move(video)),
+        chosen_(std::move(chosen)),
+        degrees_(upright ? video_->info().rotation : 0),
+        choice_(choice) {
+    frames_ = static_cast<int64_t>(chosen_.size());
+    frame_ = {.dtype = DType::kUInt8, .shape = frame_shape(*video_, upright), .layout = "HWC"};
+  }
+  void decode(SampleContext& /*ctx*/, const Use& use) override {
+    std::vector<int64_t> wanted, places;
+    for (int64_t i = 0; i < frames_; ++i) {
+      if (chosen_[static_cast<size_t>(i)] < 0) {
+        use(i, std::make_unique<Frame>(frame_, [&](const kernels::PictureRegion& r, uint8_t* out) {
+              choice_.fill(out, int64_t{r.width} * r.height);
+            }));
+      } else {
+        wanted.push_back(chosen_[static_cast<size_t>(i)]);
+        places.push_back(i);
+      }
+    }
+    std::vector<uint8_t> unturned;
+    video_->decode(wanted, [&](size_t i, const kernels::Picture& picture) {
+      use(places[i],
+          std::make_unique<Frame>(frame_, [&](const kernels::PictureRegion& r, uint8_t* out) {
+            turned_pixels(picture, degrees_, r, kernels::PixelOutput::kRGB, unturned, out);
+          }));
+    });
+  }
+
+ private:
+  std::shared_ptr<const VideoFile> video_;
+  std::vector<int64_t> chosen_;
+  int degrees_;
+  const FrameChoice& choice_;
+};
+
+class DecodeVideo final : public Operator, public MakesSequence {
  public:
   explicit DecodeVideo(const OpSpec& spec)
       : choice_(spec),
@@ -14,12 +71,7 @@ class DecodeVideo final : public Operator {
         upright_(spec.get<bool>("adjust_orientation")) {}
 
   void run(SampleContext& ctx) const override {
-    const SampleView& in = ctx.input(0);
-    TORCHDALI_CHECK_KIND(kType, in.dtype == DType::kUInt8 && in.shape.ndim() == 1,
-                         "takes encoded videos, 1-D tensors of uint8, got ", dtype_name(in.dtype),
-                         " of shape ", in.shape);
-    const auto video = io::video::VideoFile::open(
-        std::span(in.as<const uint8_t>(), static_cast<size_t>(in.volume())), {.exact = exact_});
+    const auto video = open(ctx);
     const std::vector<int64_t> frames = choice_(ctx, video->frames());
     const Shape frame = frame_shape(*video, upright_);
     auto* out =
@@ -31,8 +83,22 @@ class DecodeVideo final : public Operator {
     for (size_t i = 0; i < frames.size(); ++i)
       if (frames[i] < 0) choice_.fill(out + static_cast<int64_t>(i) * pixels * 3, pixels);
   }
+  std::unique_ptr<FrameSource> open_frames(SampleContext& ctx) const override {
+    auto video = open(ctx);
+    std::vector<int64_t> frames = choice_(ctx, video->frames());
+    return std::make_unique<VideoFrames>(std::move(video), std::move(frames), upright_, choice_);
+  }
 
  private:
+  std::shared_ptr<const VideoFile> open(const SampleContext& ctx) const {
+    const SampleView& in = ctx.input(0);
+    TORCHDALI_CHECK_KIND(kType, in.dtype == DType::kUInt8 && in.shape.ndim() == 1,
+                         "takes encoded videos, 1-D tensors of uint8, got ", dtype_name(in.dtype),
+                         " of shape ", in.shape);
+    return VideoFile::open(std::span(in.as<const uint8_t>(), static_cast<size_t>(in.volume())),
+                           {.exact = exact_});
+  }
+
   FrameChoice choice_;
   bool exact_, upright_;
 };
@@ -55,6 +121,7 @@ TORCHDALI_OPERATOR("decoders.video")
          "torchdali only.")
     .arg("affine", true, "For DALI's threads that feed the GPU's decoder. Has no effect.")
     .mixed()
+    .image_role(ImageRole::kDecoder)
     .cpu<DecodeVideo>();
 
 }  // namespace

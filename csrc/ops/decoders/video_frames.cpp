@@ -21,11 +21,6 @@ void turn(const uint8_t* from, int64_t height, int64_t width, int64_t channels, 
     }
 }
 
-struct PadMode {
-  const char* name;
-  bool pads;
-  kernels::Border border;
-};
 constexpr std::array kPadModes = {
     PadMode{"none", false, kernels::Border::kConstant},
     PadMode{"constant", true, kernels::Border::kConstant},
@@ -39,11 +34,40 @@ constexpr std::array kPadModes = {
 
 }  // namespace
 
+const PadMode& pad_mode_of(std::string_view name) {
+  for (const PadMode& mode : kPadModes)
+    if (name == mode.name) return mode;
+  raise(
+      ErrorKind::kValue, "`pad_mode` is \"", name,
+      R"(", expected "none", "constant", "edge" (or "repeat"), "reflect_1001" (or "symmetric") or )"
+      R"("reflect_101" (or "reflect"))");
+}
+
 Shape frame_shape(const io::video::VideoFile& video, bool upright, kernels::PixelOutput colors) {
   const io::video::StreamInfo& info = video.info();
   const bool turned = upright && info.rotation % 180 != 0;
   return {turned ? info.width : info.height, turned ? info.height : info.width,
           kernels::channels_of(colors)};
+}
+
+void turned_pixels(const kernels::Picture& picture, int degrees,
+                   const kernels::PictureRegion& window, kernels::PixelOutput colors,
+                   std::vector<uint8_t>& unturned, uint8_t* out) {
+  const auto [x, y, width, height] = window;
+  const int64_t channels = kernels::channels_of(colors);
+  if (degrees == 0) {
+    kernels::picture_to_pixels(picture, window, colors, out, width * channels);
+    return;
+  }
+  // Where that is in the picture.
+  kernels::PictureRegion from = {y, x, height, width};
+  if (degrees == 90) from.y = picture.height - x - width;
+  if (degrees == 270) from.x = picture.width - y - height;
+  if (degrees == 180)
+    from = {picture.width - x - width, picture.height - y - height, width, height};
+  unturned.resize(static_cast<size_t>(width * int64_t{height} * channels));
+  kernels::picture_to_pixels(picture, from, colors, unturned.data(), from.width * channels);
+  turn(unturned.data(), from.height, from.width, channels, degrees, out);
 }
 
 void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> frames, bool upright,
@@ -57,6 +81,9 @@ void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> f
   }
   const int64_t channels = kernels::channels_of(colors);
   const int degrees = upright ? video.info().rotation : 0;
+  const Shape shape = frame_shape(video, upright, colors);
+  const kernels::PictureRegion whole = {0, 0, static_cast<int>(shape[1]),
+                                        static_cast<int>(shape[0])};
   std::vector<uint8_t> unturned;
   video.decode(wanted, [&](size_t i, const kernels::Picture& picture) {
     const int64_t size = int64_t{picture.width} * picture.height * channels;
@@ -65,14 +92,7 @@ void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> f
       std::memcpy(to, out + static_cast<int64_t>(places[i - 1]) * size, static_cast<size_t>(size));
       return;
     }
-    uint8_t* pixels = to;
-    if (degrees != 0) {
-      unturned.resize(static_cast<size_t>(size));
-      pixels = unturned.data();
-    }
-    kernels::picture_to_pixels(picture, {0, 0, picture.width, picture.height}, colors, pixels,
-                               picture.width * channels);
-    if (degrees != 0) turn(pixels, picture.height, picture.width, channels, degrees, to);
+    turned_pixels(picture, degrees, whole, colors, unturned, to);
   });
 }
 
@@ -94,12 +114,13 @@ void frame_choice_args(SchemaBuilder& schema) {
                     "The numbers of the frames, in any order; they may repeat. Instead of the "
                     "arguments above.",
                     Arity::kPerSample)
-      .arg("pad_mode", "constant",
-           "What follows the last frame, if the sequence is longer than the video: \"none\", which "
-           "makes it shorter; \"constant\", `fill_value`; \"edge\" or \"repeat\", the last frame; "
-           "\"reflect_1001\" or \"symmetric\", the frames in reverse order with the last one again; "
-           "\"reflect_101\" or \"reflect\", without it. A value for each sample is text as uint8.",
-           Arity::kPerSample)
+      .arg(
+          "pad_mode", "constant",
+          "What follows the last frame, if the sequence is longer than the video: \"none\", which "
+          "makes it shorter; \"constant\", `fill_value`; \"edge\" or \"repeat\", the last frame; "
+          "\"reflect_1001\" or \"symmetric\", the frames in reverse order with the last one again; "
+          "\"reflect_101\" or \"reflect\", without it. A value for each sample is text as uint8.",
+          Arity::kPerSample)
       .arg("fill_value", std::vector<int64_t>{0},
            "The color of frames that \"constant\" adds, 0 to 255: one value, or one for each "
            "channel.");
@@ -113,7 +134,7 @@ FrameChoice::FrameChoice(const OpSpec& spec)
       frames_(spec, "frames") {
   if (const auto found = spec.tensors.find("pad_mode"); found != spec.tensors.end())
     padding_slot_ = found->second;
-  else padding_ = padding_of(spec.get<std::string>("pad_mode"));
+  else padding_ = pad_mode_of(spec.get<std::string>("pad_mode"));
   const auto fill = spec.get<std::vector<int64_t>>("fill_value");
   TORCHDALI_CHECK(fill.size() == 1 || fill.size() == fill_.size(), "`fill_value` has ", fill.size(),
                   " values, expected 1 or ", fill_.size());
@@ -128,21 +149,13 @@ FrameChoice::FrameChoice(const OpSpec& spec)
   TORCHDALI_CHECK(!end_.given() || !length_.given(), "`end_frame` excludes sequence_length");
 }
 
-FrameChoice::Padding FrameChoice::padding_of(std::string_view name) {
-  for (const PadMode& mode : kPadModes)
-    if (name == mode.name) return {mode.pads, mode.border};
-  raise(ErrorKind::kValue, "`pad_mode` is \"", name,
-        R"(", expected "none", "constant", "edge" (or "repeat"), "reflect_1001" (or "symmetric") )"
-        R"(or "reflect_101" (or "reflect"))");
-}
-
-FrameChoice::Padding FrameChoice::padding(const SampleContext& ctx) const {
+PadMode FrameChoice::padding(const SampleContext& ctx) const {
   if (padding_slot_ < 0) return padding_;
   const SampleView& text = ctx.argument_input(padding_slot_);
   TORCHDALI_CHECK_KIND(kType, text.dtype == DType::kUInt8 && text.shape.ndim() == 1,
                        "`pad_mode` takes text, 1-D tensors of uint8, got ", dtype_name(text.dtype),
                        " of shape ", text.shape);
-  return padding_of({text.as<const char>(), static_cast<size_t>(text.volume())});
+  return pad_mode_of({text.as<const char>(), static_cast<size_t>(text.volume())});
 }
 
 std::vector<int64_t> FrameChoice::listed(const SampleContext& ctx, int64_t count) const {
@@ -172,7 +185,7 @@ std::vector<int64_t> FrameChoice::operator()(const SampleContext& ctx, int64_t c
     TORCHDALI_CHECK(end > start, "`end_frame` is ", end, ", but start_frame is ", start);
     length = steps(end);
   }
-  const Padding pad = padding(ctx);
+  const PadMode pad = padding(ctx);
   if (!pad.pads) length = std::min(length, available);
   constexpr int64_t kMost = int64_t{1} << 31;
   TORCHDALI_CHECK(length < kMost, "a sequence of ", length, " frames is too long");

@@ -20,9 +20,22 @@ namespace torchdali {
 Shape frame_shape(const io::video::VideoFile& video, bool upright,
                   kernels::PixelOutput colors = kernels::PixelOutput::kRGB);
 
+// Writes a window of a picture that is turned clockwise by `degrees`. `unturned`: memory for that.
+void turned_pixels(const kernels::Picture& picture, int degrees,
+                   const kernels::PictureRegion& window, kernels::PixelOutput colors,
+                   std::vector<uint8_t>& unturned, uint8_t* out);
+
 // Writes frames[i] to out + i * (size of a frame); a frame of -1 is left out.
 void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> frames, bool upright,
                    kernels::PixelOutput colors, uint8_t* out);
+
+// `pad_mode`: what follows the last frame. Raises kValue.
+struct PadMode {
+  const char* name = "constant";
+  bool pads = true;
+  kernels::Border border = kernels::Border::kConstant;
+};
+const PadMode& pad_mode_of(std::string_view name);
 
 // The arguments that choose frames: `start_frame`, `end_frame`, `sequence_length`, `stride`,
 // `frames`, `pad_mode` and `fill_value`.
@@ -39,17 +52,11 @@ class FrameChoice {
  private:
   std::vector<int64_t> listed(const SampleContext& ctx, int64_t count) const;
 
-  // What follows the last frame.
-  struct Padding {
-    bool pads = true;
-    kernels::Border border = kernels::Border::kConstant;
-  };
-  static Padding padding_of(std::string_view name);
-  Padding padding(const SampleContext& ctx) const;
+  PadMode padding(const SampleContext& ctx) const;
 
   Arg<int64_t> start_, end_, length_, stride_;
   ListArg<int64_t> frames_;
-  Padding padding_;
+  PadMode padding_;
   int padding_slot_ = -1;  // of the argument input; -1: it is a constant
   std::array<uint8_t, 3> fill_{};
 };

@@ -18,11 +18,10 @@
 #include "core/error.h"
 #include "io/storage/input_file.h"
 #include "io/storage/remote_store.h"
+#include "ops/readers/text_lines.h"
 
 namespace torchdali {
 namespace {
-
-constexpr std::string_view kWhitespace = " \t\r\n\v\f";
 
 std::string with_slash(std::string folder) {
   if (!folder.empty() && folder.back() != '/') folder += '/';
@@ -84,20 +83,6 @@ void list_folder(const std::string& folder, Entry kind, const NameFilter* filter
 }
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-// Calls visit(line, number) for the lines of a text file, without the white space at their ends.
-// Blank lines are skipped.
-template <class Visit>
-void for_each_line(std::string_view text, Visit&& visit) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark
-  for (int64_t number = 1; !text.empty(); ++number) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    line = line.substr(0, line.find_last_not_of(kWhitespace) + 1);
-    if (!line.empty()) visit(line, number);
-  }
-}
 
 // An empty list of files that a list file names, and the text of that file.
 std::string open_list(const std::string& path, const std::string& root, FileList& list) {

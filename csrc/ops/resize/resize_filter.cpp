@@ -209,6 +209,13 @@ SpatialAxes SpatialAxes::of(const Layout& layout) {
 }
 
 SchemaBuilder& add_resample_args(SchemaBuilder& schema) {
+  return schema.with(add_filter_args)
+      .optional_arg("dtype", ArgType::kDType,
+                    "Element type of the result: that of the input (the default) or float. "
+                    "Integers are rounded and saturate.");
+}
+
+SchemaBuilder& add_filter_args(SchemaBuilder& schema) {
   constexpr auto kPerSample = Arity::kPerSample;
   return schema
       .arg("interp_type", InterpType::kLinear,
@@ -226,9 +233,6 @@ SchemaBuilder& add_resample_args(SchemaBuilder& schema) {
            "What filters read beyond the edges of the region. \"extend\": the input's pixels, "
            "or its border pixel. \"cut\": nothing, as if the region had been cut out "
            "before, and outside the input; this is what Pillow and torchvision do. torchdali only.")
-      .optional_arg("dtype", ArgType::kDType,
-                    "Element type of the result: that of the input (the default) or float. "
-                    "Integers are rounded and saturate.")
       .arg("minibatch_size", 32, "A hint for the GPU; without effect on the CPU.")
       .arg("temp_buffer_hint", 0, "A hint for the GPU; without effect on the CPU.");
 }

@@ -30,6 +30,8 @@ struct ResizeWindow {
 
 // The arguments of ResampleArgs, for SchemaBuilder::with().
 SchemaBuilder& add_resample_args(SchemaBuilder& schema);
+// All but `dtype`.
+SchemaBuilder& add_filter_args(SchemaBuilder& schema);
 
 // Reads the arguments of add_resample_args(). Immutable; any thread.
 class ResampleArgs {

@@ -31,6 +31,7 @@ class NormalizeArgs {
         std_(spec, "std"),
         dtype_(spec.get<DType>("dtype")),
         output_layout_(spec.get<Layout>("output_layout")),
+        image_layout_(output_layout_),
         pad_output_(spec.get<bool>("pad_output")),
         scale_(spec.get<float>("scale")),
         shift_(spec.get<float>("shift")) {
@@ -52,20 +53,24 @@ class NormalizeArgs {
   };
   // The plan for a sample like `in`, in place of input 0.
   Plan operator()(const SampleContext& ctx, const SampleView& in) const {
-    const Layout layout = layout_(in);
-    Window window = crop_(ctx, in.shape, layout);
-    out_of_bounds_.apply(window, in.shape);
-    return plan(in, layout, window, mirror_(ctx) != 0);
+    return plan(ctx, in, output_layout_);
   }
-  // The plan for the whole of `in`.
-  Plan whole(const SampleView& in, bool mirror) const {
-    return plan(in, layout_(in), Window::whole(in.shape), mirror);
+  // In a chain: the plan for the whole of `image`, and the part of an image.
+  Plan whole(const SampleView& image, bool mirror) const {
+    return plan(image, layout_(image), image_layout_, Window::whole(image.shape), mirror);
   }
   std::optional<ImagePart> part(const SampleContext& ctx, const SampleView& image) const {
-    const Plan plan = (*this)(ctx, image);
+    const Plan plan = this->plan(ctx, image, image_layout_);
     std::optional<ImagePart> part = image_part(plan.window, image.shape);
     if (part) part->columns.mirror = plan.mirror;
     return part;
+  }
+  // TakesImagePart::take_frames()
+  bool take_frames() {
+    if (output_layout_.empty()) return true;
+    if (output_layout_[0] != 'F') return false;
+    image_layout_ = Layout(output_layout_.str().substr(1));
+    return true;
   }
   DType dtype() const { return dtype_; }
   float shift() const { return shift_; }
@@ -97,8 +102,15 @@ class NormalizeArgs {
   }
 
  private:
-  Plan plan(const SampleView& in, const Layout& layout, Window window, bool mirror) const {
-    const Layout out_layout = output_layout_.empty() ? layout : output_layout_;
+  Plan plan(const SampleContext& ctx, const SampleView& in, const Layout& output_layout) const {
+    const Layout layout = layout_(in);
+    Window window = crop_(ctx, in.shape, layout);
+    out_of_bounds_.apply(window, in.shape);
+    return plan(in, layout, output_layout, window, mirror_(ctx) != 0);
+  }
+  Plan plan(const SampleView& in, const Layout& layout, const Layout& output_layout, Window window,
+            bool mirror) const {
+    const Layout out_layout = output_layout.empty() ? layout : output_layout;
     const kernels::Overlap overlap(in.shape, window.anchor, window.shape);
     const int channel_axis = layout.find('C');
     const int64_t channels = in.shape[channel_axis];
@@ -130,7 +142,7 @@ class NormalizeArgs {
   Arg<int> mirror_;
   ListArg<float> mean_, std_;
   DType dtype_;
-  Layout output_layout_;
+  Layout output_layout_, image_layout_;
   bool pad_output_;
   float scale_, shift_;
 };
@@ -210,6 +222,7 @@ class CropMirrorNormalize final : public Operator, public NormalizesRows {
   std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const override {
     return args_.part(ctx, in);
   }
+  bool take_frames() override { return args_.take_frames(); }
   std::unique_ptr<ImageRowSink> start(SampleContext& ctx, const SampleView& in,
                                       bool mirror) const override {
     const NormalizeArgs::Plan plan = args_.whole(in, mirror);

@@ -29,6 +29,8 @@ class Slice final : public Base {
   std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const override {
     return copy_.part(in, slice_(ctx, in.shape, in.layout));
   }
+  // Numbers of axes count the axis of frames, too.
+  bool take_frames() override { return !numbered_; }
 
  private:
   KnownLayout layout_;

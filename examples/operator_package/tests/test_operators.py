@@ -2,17 +2,36 @@
 """The operators of this package: python -m pytest examples/operator_package/tests."""
 
 import os
+from pathlib import Path
 
 import pytest
 import torch
 import torchdali_solarize
 
-from torchdali import Pipeline, fn, functional
+from torchdali import Pipeline, fn, functional, ops
+from torchdali.extension import write_stubs
 
 
 def test_the_package_adds_its_operators():
     """By being imported."""
     assert torchdali_solarize.OPERATORS == ["my.solarize", "my.random_gain"]
+
+
+def test_the_typed_modules_are_those_of_torchdali():
+    """The package's fn, ops and functional, and the modules in them."""
+    import torchdali_solarize.functional.my as typed
+    from torchdali_solarize import fn as typed_fn
+    from torchdali_solarize.ops import my
+
+    assert typed_fn is fn
+    assert my is ops.my
+    assert typed.solarize is functional.my.solarize
+
+
+def test_the_typed_modules_are_up_to_date():
+    """Otherwise, run the command in torchdali_solarize/__init__.py."""
+    folder = Path(torchdali_solarize.__file__).parent
+    assert write_stubs(folder, folder / "_operators.so", check=True) == []
 
 
 def test_solarize_inverts_bright_elements():

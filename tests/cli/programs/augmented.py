@@ -3,7 +3,6 @@
 
 import sys
 
-import numpy as np
 from nvidia.dali import fn, pipeline_def, types
 from nvidia.dali.auto_aug import augmentations, auto_augment, rand_augment, trivial_augment
 from nvidia.dali.auto_aug.core import Policy, augmentation, signed_bin
@@ -21,7 +20,7 @@ def own_policy():
         num_magnitude_bins=11,
         sub_policies=[
             [(tilt, 0.9, 6), (shear_x, 0.6, 3)],
-            [(augmentations.posterize.augmentation((0, 4), False, np.int32), 0.7, 4)],
+            [(augmentations.equalize, 0.7, None)],
         ],
     )
 

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conditions in definitions, operators that call Python, arithmetic, debug mode."""
 
+import sys
+
 import numpy as np
 import nvidia.dali.fn as fn
 import nvidia.dali.math as dmath
 import nvidia.dali.types as types
-import torch
 from nvidia import dali
 from nvidia.dali import pipeline_def
 from nvidia.dali.pipeline import do_not_convert
 from nvidia.dali.pipeline.experimental import pipeline_def as debug_pipeline_def
-from nvidia.dali.plugin.pytorch.fn import torch_python_function
 
 
 def edit(image):
@@ -22,9 +22,7 @@ def source(info):
     return np.full((2, 3, 1), info.idx_in_epoch, np.uint8)
 
 
-@pipeline_def(
-    enable_conditionals=True, batch_size=4, num_threads=2, device_id=None, exec_dynamic=False
-)
+@pipeline_def(enable_conditionals=True, batch_size=4, num_threads=2, device_id=None)
 def conditional():
     image = fn.external_source(source, batch=False, layout="HWC")
     number = fn.reductions.max(image)
@@ -41,9 +39,7 @@ def conditional():
 def functions():
     image = fn.external_source(source, batch=False, layout="HWC")
     flipped = fn.python_function(image + image, function=edit, num_outputs=1)
-    doubled = torch_python_function(
-        image, function=lambda x: (x.to(torch.int32) * 2, x.sum()), num_outputs=2
-    )
+    doubled = fn.python_function(image, function=lambda x: (x * 2, np.max(x, 0)), num_outputs=2)
     return flipped, *doubled
 
 
@@ -55,11 +51,12 @@ def debugged():
 
 
 def main():
-    for pipe in conditional(), functions(), debugged():
+    debug = [debugged()] if sys.argv[1:] == ["--debug"] else []  # DALI needs a GPU for it
+    for pipe in conditional(), functions(), *debug:
         pipe.build()
         outputs = pipe.run()
         print([[int(np.sum(np.asarray(sample))) for sample in out] for out in outputs])
-    print(dali.__version__, dali.math is dmath, torch.is_tensor(torch.zeros(1)))
+    print(dali.__version__, dali.math is dmath)
 
 
 main()

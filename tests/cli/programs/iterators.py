@@ -7,9 +7,10 @@ from nvidia.dali import fn, types
 from nvidia.dali import pipeline_def as define
 from nvidia.dali.plugin import pytorch
 from nvidia.dali.plugin.base_iterator import LastBatchPolicy as Policy
+from nvidia.dali.plugin.pytorch.fn import torch_python_function
 
 
-@define(batch_size=4, num_threads=2, device_id=None)
+@define(batch_size=4, num_threads=2, device_id=None, exec_async=False, exec_pipelined=False)
 def photos(root, shard, shards, pad):
     data, label = fn.readers.file(
         file_root=root,
@@ -20,7 +21,8 @@ def photos(root, shard, shards, pad):
         pad_last_batch=pad,
     )
     image = fn.decoders.image(data, output_type=types.DALIImageType.GRAY)
-    return fn.resize(image, size=(8, 8)), label
+    image = fn.resize(image, size=(8, 8))
+    return torch_python_function(image, function=lambda x: x.float() / 255), label
 
 
 def main():

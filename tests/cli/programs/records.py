@@ -3,6 +3,7 @@
 
 import sys
 
+import numpy as np
 import nvidia.dali.fn as fn
 import nvidia.dali.ops as ops
 import nvidia.dali.tfrecord as tfrec
@@ -53,7 +54,7 @@ def main():
 
 
 def array(tensor):
-    return tensor.as_array() if hasattr(tensor, "as_array") else tensor.__array__()
+    return np.array(tensor)
 
 
 main()

@@ -4,6 +4,7 @@
 import os
 import sys
 
+import numpy as np
 from nvidia import dali
 from nvidia.dali import fn, ops, types
 from nvidia.dali.pipeline import Pipeline
@@ -30,23 +31,24 @@ def main():
     pipe.serialize(filename=file)
     pipe.build()
     expected = sums(pipe)
-    read = Pipeline.deserialize(text, batch_size=4, num_threads=1, device_id=None)
+    device = types.CPU_ONLY_DEVICE_ID
+    read = Pipeline.deserialize(text, batch_size=4, num_threads=1, device_id=device)
     read.build()
     print("text", sums(read) == expected)
     read = dali.Pipeline.deserialize(filename=file)
     read.build()
     print("file", sums(read) == expected, read.epoch_size("Reader"))
-    old = Pipeline(batch_size=4, num_threads=2, device_id=None)
+    old = Pipeline(batch_size=4, num_threads=2, device_id=device)
     old.deserialize_and_build(text)
     print("old", sums(old) == expected)
     print("meta", pipe.reader_meta("Reader")["epoch_size"], pipe.max_batch_size, pipe.seed)
 
     with Pipeline(2, 1, None) as graph:
         flip = ops.Flip(horizontal=1)
-        constant = types.Constant([[[1], [2]]], dtype=types.UINT8)
+        constant = types.Constant(np.uint8([[[1], [2]]]))
         graph.set_outputs(flip(fn.reshape(constant, layout="HWC")))
     graph.build()
-    print(graph.run()[0].at(0).tolist())
+    print(np.array(graph.run()[0].at(0)).tolist())
 
 
 main()

@@ -6,7 +6,6 @@ import sys
 
 import numpy as np
 import nvidia.dali as dali
-import torch
 from nvidia.dali.types import BatchInfo, SampleInfo
 
 
@@ -55,7 +54,7 @@ def batches(info):
 
 def numbers():
     for i in range(3):
-        yield torch.full((4, 2), i)
+        yield np.full((4, 2), i)
 
 
 def run(pipe):
@@ -65,7 +64,7 @@ def run(pipe):
     for _ in range(2):
         try:
             while True:
-                found.append(sum(int(out.as_tensor().__array__().sum()) for out in pipe.run()))
+                found.append(sum(int(out.as_array().sum()) for out in pipe.run()))
         except StopIteration:
             found.append("end")
             pipe.reset()
@@ -87,7 +86,7 @@ def pipeline(source, num_outputs=2, method="spawn", workers=2, **args):
 
 
 def main():
-    assert pickle.loads(pickle.dumps(dali.types.FLOAT)) is dali.types.DALIDataType.FLOAT
+    assert pickle.loads(pickle.dumps(dali.types.FLOAT)) == dali.types.DALIDataType.FLOAT
     print("iterable", run(pipeline(ExternalInputIterator(4, 12))))
     print("generator", run(pipeline(numbers, None, cycle="raise")))
     print("callable", run(pipeline(ExternalInputCallable(4, 12), batch=False)))
@@ -104,7 +103,7 @@ def main():
             ),
         )
 
-    pipe = dali.pipeline.Pipeline(4, 2, None)
+    pipe = dali.pipeline.Pipeline(4, 2, None, prefetch_queue_depth=1)
     data = dali.fn.external_source(name="fed", dtype=dali.types.INT16, ndim=1)
     pipe.set_outputs(data * 2)
     pipe.build()

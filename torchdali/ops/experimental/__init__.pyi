@@ -313,10 +313,10 @@ class Resize(_Operator):
             "extend": the input's pixels, or its border pixel. "cut": nothing, as if the region
             had been cut out before, and outside the input; this is what Pillow and torchvision
             do. torchdali only.
-        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
-            default) or float. Integers are rounded and saturate.
         minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
         temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
+        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
+            default) or float. Integers are rounded and saturate.
         save_attrs: bool, default False. Return the spatial extents of the input as a second
             output.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
@@ -358,9 +358,9 @@ class Resize(_Operator):
         mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
         antialias: bool | None = True,
         filter_edges: str | os.PathLike[str] | None = "extend",
-        dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
         minibatch_size: int | None = 32,
         temp_buffer_hint: int | None = 0,
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
         save_attrs: bool | None = False,
         device: str | None = "cpu",
         name: str | None = None,

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the stubs of ``torchdali.functional`` for tools/docs/generate.py."""
+"""Writes the stubs of ``torchdali.functional`` from schemas."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
-from torchdali._eager.functions import FACE, schemas
+from torchdali._eager.functions import FACE
+from torchdali._eager.functions import schemas as shown_by_functional
 from torchdali._engine.schema import Argument, OperatorSchema
+from torchdali._stubs.module import Extends, Path, StubModule, families_in, modules_of, names_from
+from torchdali._stubs.types import TYPES
 from torchdali.fn import _callables
 
 __all__ = ["stubs"]
@@ -28,40 +30,31 @@ _OWN = {
 }
 
 
-def stubs(package: Path, head: str, types: dict[str, str]) -> Iterator[tuple[Path, str]]:
-    """Yields the path and text of each stub.
-
-    Args:
-        package: folder of torchdali.
-        head: first line of a generated file.
-        types: what an argument of each type takes.
-    """
-    found = {tuple(name.split(".")): schema for name, schema in schemas().items()}
-    modules = {path[:i] for path in found for i in range(len(path))}
-    for module in sorted(modules):
-        inside = sorted(other[-1] for other in modules if other[:-1] == module and other)
-        own = {path[-1]: schema for path, schema in found.items() if path[:-1] == module}
-        folder = package.joinpath("functional", *module)
-        file = folder / "__init__.pyi" if inside or not module else folder.with_suffix(".pyi")
-        yield file, _module(".".join(module), inside, own, head, types)
+def stubs(schemas: Iterable[OperatorSchema], extends: Extends | None) -> Iterator[StubModule]:
+    """Yields the modules; arguments as of `torchdali._stubs.modules()`."""
+    found = {tuple(name.split(".")): s for name, s in shown_by_functional(schemas).items()}
+    paths = modules_of(found)
+    for path in sorted(paths):
+        inside = families_in(paths, path)
+        own = {key[-1]: schema for key, schema in found.items() if key[:-1] == path}
+        text = _module(path, inside, own, extends)
+        yield StubModule("functional", path, bool(inside) or not path, text)
 
 
 def _module(
-    family: str,
-    inside: list[str],
-    own: dict[str, OperatorSchema],
-    head: str,
-    types: dict[str, str],
+    path: Path, inside: list[str], own: dict[str, OperatorSchema], extends: Extends | None
 ) -> str:
-    package = ".".join(filter(None, ["torchdali.functional", family]))
+    package = ".".join(["torchdali.functional", *path])
+    extended = extends(package) if extends is not None else []
     body: list[str] = []
     for name, schema in own.items():
-        body += _function(name, schema, types)
+        body += _function(name, schema, TYPES)
     code = "\n".join(body)
     plain = re.sub(r'""".*?"""', "", code, flags=re.DOTALL)
     names = [*inside, *own]
-    imports = [f"from {package} import {one} as {one}" for one in inside]
-    if not family:
+    place = package if extends is None else "."
+    imports = [f"from {place} import {one} as {one}" for one in inside]
+    if not path and not extended:
         imports += [f"from {module} import {name} as {name}" for name, module in _OWN.items()]
         names += _OWN
     aliases = [one for one in ("Sample", "Samples", "Values") if re.search(rf"\b{one}\b", plain)]
@@ -77,14 +70,17 @@ def _module(
         *(["import torch"] if "torch." in plain else []),
         *(["from numpy.typing import NDArray"] if "NDArray[" in plain else []),
     ]
-    if "Batch" in plain and family:
+    if "Batch" in plain and (path or extended):
         imports.append("from torchdali._eager.batch import Batch")
     ours = sorted(imports, key=lambda line: line.split()[1])
+    ours = names_from(package, extended, inside) + ours
     if "types.DALI" in plain:
         ours.insert(0, "from torchdali import types")
-    exported = "\n".join(f'    "{name}",' for name in sorted(names))
     groups = "\n\n".join("\n".join(group) for group in (standard, third, ours) if group)
-    return f"{head}\n{groups}\n\n__all__ = [\n{exported}\n]\n\n{code}".rstrip() + "\n"
+    if extended:  # without __all__, a stub shows all names that it imports with `*`
+        return f"{groups}\n\n{code}".rstrip() + "\n"
+    exported = "\n".join(f'    "{name}",' for name in sorted(names))
+    return f"{groups}\n\n__all__ = [\n{exported}\n]\n\n{code}".rstrip() + "\n"
 
 
 def _type_of(arg: Argument, types: dict[str, str]) -> str:

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The interface of decoders of sequences, ImageRole::kDecoder: each frame is an image for the chain
+// of operators that follows (core/image/image_part.h), and no sequence of whole frames is stored.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "core/image/image_part.h"
+
+namespace torchdali {
+
+// The frames of the current sample before they are decoded. One worker thread.
+class FrameSource {
+ public:
+  using Use = std::function<void(int64_t index, std::unique_ptr<ImageSource> frame)>;
+  virtual ~FrameSource() = default;
+  int64_t frames() const { return frames_; }
+  // Describes a frame, all of which are equal in this; has no data.
+  const SampleView& frame() const { return frame_; }
+  // Calls use() for each frame once, in any order. A frame is not used after the call.
+  virtual void decode(SampleContext& ctx, const Use& use) = 0;
+
+ protected:
+  int64_t frames_ = 0;
+  SampleView frame_;
+};
+
+class MakesSequence {
+ public:
+  virtual ~MakesSequence() = default;
+  virtual std::unique_ptr<FrameSource> open_frames(SampleContext& ctx) const = 0;
+};
+
+}  // namespace torchdali

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.readers.video, fn.readers.video_resize: sequences of frames of videos.
+#include "core/operator.h"
+#include "ops/readers/video/video_reader.h"
+
+namespace torchdali {
+namespace {
+
+VideoReaderOptions options_of(const OpSpec& spec) {
+  VideoReaderOptions options{.clips = clip_rules(spec), .ranges = {}, .fill = {0}};
+  options.clips.pads = spec.get<bool>("pad_sequences");
+  options.clips.one_padded = true;
+  using Rounding = RangeRules::Rounding;
+  const bool before = spec.get<bool>("file_list_include_preceding_frame");
+  options.ranges = {.frames = spec.get<bool>("file_list_frame_num"),
+                    .start = before ? Rounding::kDown : Rounding::kUp,
+                    .end = before ? Rounding::kUp : Rounding::kDown};
+  return options;
+}
+
+class PlainVideoReader final : public VideoReader {
+ public:
+  explicit PlainVideoReader(const OpSpec& spec)
+      : VideoReader(spec, options_of(spec)), format_(spec) {
+    if (!spec.get<bool>("lazy_init")) prepare();
+  }
+
+ private:
+  std::unique_ptr<FrameWriter> start(SampleContext& ctx, int64_t frames,
+                                     const PictureSize& size) const override {
+    return make_frame_writer(ctx, format_, frames, size);
+  }
+  FrameFormat format_;
+};
+
+class ResizingVideoReader final : public VideoReader {
+ public:
+  explicit ResizingVideoReader(const OpSpec& spec)
+      : VideoReader(spec, options_of(spec)), format_(spec), resize_(spec), filters_(spec) {
+    if (!spec.get<bool>("lazy_init")) prepare();
+  }
+
+ private:
+  std::unique_ptr<FrameWriter> start(SampleContext& ctx, int64_t frames,
+                                     const PictureSize& size) const override {
+    return make_resizing_writer(ctx, format_, resize_, filters_, frames, size);
+  }
+  FrameFormat format_;
+  ResizeArgs resize_;
+  ResampleArgs filters_;
+};
+
+SchemaBuilder& add_video_args(SchemaBuilder& schema) {
+  return schema.with(add_video_reader_args)
+      .with(add_frame_format_args)
+      .arg("dtype", DType::kUInt8, "Element type of the frames: uint8, or float (from 0 to 255).")
+      .arg("pad_sequences", false,
+           "A last sequence that the video has not enough frames for is completed by frames of "
+           "zeros.")
+      .arg("file_list_frame_num", false,
+           "The numbers in `file_list` are frames, from 0, the start inclusive and the end "
+           "exclusive; not seconds.")
+      .arg("file_list_include_preceding_frame", false,
+           "Of times between two frames: the start is rounded down to a frame and the end up, not "
+           "the other way around. The frame of the end is not part of the range.")
+      .arg("skip_vfr_check", false,
+           "No effect: frames of a variable rate are found exactly, so there is no such check.")
+      .arg("additional_decode_surfaces", 2, "No effect: it belongs to DALI's GPU decoder.")
+      .gpu_by_copy();
+}
+
+constexpr const char* kDoc =
+    "The videos come from `filenames`, from `file_root` (folders are labels), or from `file_list`, "
+    "which may have a range for each. Frames are found by their presentation times, so that they "
+    "are exact for variable frame rates too. Files are decoded on the CPU by FFmpeg's libraries, "
+    "which are loaded when the reader is made; with device=\"gpu\" the frames are copied. "
+    "docs/guide/video.md has more.";
+
+TORCHDALI_OPERATOR("readers.video")
+    .doc(std::string("Reads sequences of frames from videos.\n\n") + kDoc)
+    .with(add_video_args)
+    .cpu<PlainVideoReader>();
+
+TORCHDALI_OPERATOR("readers.video_resize")
+    .doc(std::string("Reads sequences of frames from videos, and resizes them as fn.resize does. "
+                     "The whole frames are never stored.\n\n") +
+         kDoc)
+    .with(add_video_args)
+    .with(add_resize_args)
+    .with(add_filter_args)
+    .cpu<ResizingVideoReader>();
+
+}  // namespace
+}  // namespace torchdali

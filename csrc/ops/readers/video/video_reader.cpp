@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/readers/video/video_reader.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "core/error.h"
+#include "io/records/parallel_files.h"
+#include "io/records/progress.h"
+#include "io/storage/input_file.h"
+
+namespace torchdali {
+namespace {
+
+constexpr size_t kOpenVideos = 128;
+
+io::video::OpenOptions open_options(const OpSpec& spec) {
+  const auto mode = spec.get<std::string>("seek_mode");
+  TORCHDALI_CHECK(mode == "exact" || mode == "approximate", "`seek_mode` is \"", mode,
+                  "\", expected \"exact\" or \"approximate\"");
+  return {.exact = mode == "exact"};
+}
+
+VideoOutputs::FrameNumbers frame_numbers(const OpSpec& spec) {
+  const auto mode = spec.get<std::string>("enable_frame_num");
+  if (mode == "none") return VideoOutputs::FrameNumbers::kNone;
+  if (mode == "scalar") return VideoOutputs::FrameNumbers::kFirst;
+  if (mode == "sequence") return VideoOutputs::FrameNumbers::kAll;
+  raise(ErrorKind::kValue, "`enable_frame_num` is \"", mode,
+        "\", expected \"none\", \"scalar\" or \"sequence\"");
+}
+
+}  // namespace
+
+VideoOutputs::VideoOutputs(const OpSpec& spec)
+    : labels(has_labels(spec)),
+      numbers(frame_numbers(spec)),
+      timestamps(spec.get<bool>("enable_timestamps")) {}
+
+VideoReader::VideoReader(const OpSpec& spec, VideoReaderOptions options)
+    : Reader(spec),
+      options_(std::move(options)),
+      outputs_(spec),
+      upright_(spec.get<bool>("adjust_orientation")),
+      tolerant_(spec.has("on_error")),
+      decoder_threads_(std::max(1, spec.num_threads / std::max(1, spec.max_batch_size))),
+      open_files_(kOpenVideos, open_options(spec)),
+      list_(listing_of_videos(spec)) {}
+
+std::string VideoReader::path(size_t video) const {
+  std::string text;
+  files_.append_path(static_cast<int64_t>(video), text);
+  return text;
+}
+
+// Finds the range of each video, on several threads.
+void VideoReader::open_all(const std::vector<WrittenRange>& written) {
+  const auto count = static_cast<size_t>(files_.size());
+  ranges_.assign(count, {});
+  broken_.assign(count, 0);
+  io::Progress progress("indexing videos", static_cast<int64_t>(count), 0);
+  io::for_each_file(count, [&](size_t i, const std::atomic<bool>& /*cancelled*/) {
+    try {
+      const auto file = open_files_.open(path(i));
+      ranges_[i] = {0, file->frames()};
+      if (!written.empty()) {
+        const auto [begin, end] = options_.ranges.frames_of(written[i], *file);
+        ranges_[i] = {begin, end};
+      }
+    } catch (const Error& error) {
+      const bool of_sample = error.kind() == ErrorKind::kData || error.kind() == ErrorKind::kFile;
+      if (!tolerant_ || !of_sample) throw;
+      broken_[i] = 1;
+    }
+    progress.add_file();
+  });
+}
+
+int64_t VideoReader::find_samples() {
+  VideoList list;
+  if (list_) list = list_();  // otherwise already rejected
+  list_ = nullptr;
+  files_ = std::move(list.files);
+  open_all(list.ranges);
+  clips_before_.assign(1, 0);
+  for (size_t i = 0; i < ranges_.size(); ++i)
+    clips_before_.push_back(clips_before_.back() +
+                            (broken_[i] != 0 ? 1 : count_clips(options_.clips, ranges_[i])));
+  int64_t longest = 0;
+  for (const FrameRange& range : ranges_) longest = std::max(longest, range.size());
+  TORCHDALI_CHECK_KIND(kData, clips_before_.back() > 0, "no video has a sequence of ",
+                       options_.clips.length, " frames: one takes up ", options_.clips.extent,
+                       ", and the longest range of a video has ", longest,
+                       to_fix("shorten `sequence_length` or `stride`, or pad the sequences"));
+  return clips_before_.back();
+}
+
+std::unique_ptr<ReaderBatch> VideoReader::make_batch(std::span<const int64_t> indices) {
+  auto batch = std::make_unique<ReaderBatch>();
+  auto names = std::make_shared<SampleNames>();
+  for (const int64_t index : indices) {
+    const auto after = std::upper_bound(clips_before_.begin(), clips_before_.end(), index);
+    const auto video = after - clips_before_.begin() - 1;
+    names->add([&](std::string& text) { files_.append_path(video, text); });
+  }
+  batch->names = std::move(names);
+  return batch;
+}
+
+void VideoReader::run(SampleContext& ctx) const {
+  const int64_t index = index_of(ctx);
+  const auto after = std::upper_bound(clips_before_.begin(), clips_before_.end(), index);
+  const auto video = static_cast<size_t>(after - clips_before_.begin() - 1);
+  const auto file = open_files_.open(path(video));
+  TORCHDALI_CHECK_KIND(kData, broken_[video] == 0 && ranges_[video].end <= file->frames(),
+                       "the file has changed since the reader listed the videos",
+                       to_fix("build the pipeline anew"));
+  std::vector<int64_t> frames;
+  clip_frames(options_.clips, ranges_[video], index - clips_before_[video], ctx.random(), frames);
+
+  std::vector<int64_t> wanted, places;  // without padding
+  for (size_t i = 0; i < frames.size(); ++i)
+    if (frames[i] >= 0) {
+      wanted.push_back(frames[i]);
+      places.push_back(static_cast<int64_t>(i));
+    }
+  const auto& info = file->info();
+  const auto writer =
+      start(ctx, std::ssize(frames),
+            {.width = info.width, .height = info.height, .degrees = upright_ ? info.rotation : 0});
+  file->decode(
+      wanted,
+      [&](size_t i, const kernels::Picture& picture) {
+        TORCHDALI_CHECK_KIND(kData, picture.width == info.width && picture.height == info.height,
+                             "frame ", wanted[i], " has ", picture.width, " x ", picture.height,
+                             " pixels, the video ", info.width, " x ", info.height,
+                             to_fix("divide the file where the size changes"));
+        writer->write(places[i], picture);
+      },
+      decoder_threads_);
+  for (size_t i = 0; i < frames.size(); ++i)
+    if (frames[i] < 0) writer->fill(static_cast<int64_t>(i), options_.fill);
+  make_outputs(ctx, *file, video, frames);
+}
+
+void VideoReader::make_outputs(SampleContext& ctx, const io::video::VideoFile& file, size_t video,
+                               std::span<const int64_t> frames) const {
+  int output = 1;
+  const int64_t count = std::ssize(frames);
+  if (outputs_.labels)
+    *ctx.output(output++, DType::kInt32, options_.of_number).as<int32_t>() =
+        files_.label(static_cast<int64_t>(video));
+  if (outputs_.numbers == VideoOutputs::FrameNumbers::kFirst)
+    *ctx.output(output++, DType::kInt32, options_.of_number).as<int32_t>() =
+        static_cast<int32_t>(frames.front());
+  if (outputs_.numbers == VideoOutputs::FrameNumbers::kAll)
+    std::transform(frames.begin(), frames.end(),
+                   ctx.output(output++, DType::kInt32, Shape{count}).as<int32_t>(),
+                   [](int64_t frame) { return static_cast<int32_t>(frame); });
+  if (outputs_.timestamps)
+    std::transform(frames.begin(), frames.end(),
+                   ctx.output(output++, DType::kFloat64, Shape{count}).as<double>(),
+                   [&file](int64_t frame) { return frame < 0 ? -1.0 : file.seconds(frame); });
+}
+
+SchemaBuilder& add_video_reader_args(SchemaBuilder& schema) {
+  return schema.output("frames", "The frames, layout \"FHWC\".")
+      .output("label", "With `file_root`, `file_list` or `labels`: the label; int32.")
+      .output(
+          "frame_num",
+          "With `enable_frame_num`: the number of the first frame in its video, int32; or those of "
+          "all frames, int32 [F]. -1: padding.")
+      .output("timestamps",
+              "With `enable_timestamps`: the presentation times of the frames in seconds; float64 "
+              "[F]. -1: padding.")
+      .num_outputs([](const OpSpec& spec) { return VideoOutputs(spec).count(); })
+      .with(add_video_list_args)
+      .with(add_clip_args)
+      .arg("enable_frame_num", "none",
+           "Output of frame numbers, from 0: \"none\", \"scalar\" (of the first frame of a "
+           "sequence; True means the same) or \"sequence\" (of all).")
+      .arg("enable_timestamps", false, "Output the presentation times of frames.")
+      .arg("seek_mode", "exact",
+           "How frames are found. \"exact\": by the presentation times of all frames, for which "
+           "each file is indexed once. \"approximate\": by the average frame rate, without an "
+           "index; wrong where frames are not equally far apart. torchdali only.")
+      .arg("adjust_orientation", true,
+           "Turn the frames by the rotation that the file asks for, as players do. DALI does not. "
+           "torchdali only.")
+      .with(reader_args);
+}
+
+}  // namespace torchdali

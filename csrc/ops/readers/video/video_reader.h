@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// VideoReader: the common part of readers of videos. docs/design/video.md.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/readers/reader.h"
+#include "ops/readers/video/clips.h"
+#include "ops/readers/video/frame_writers.h"
+#include "ops/readers/video/video_files.h"
+#include "ops/readers/video/video_list.h"
+
+namespace torchdali {
+
+// The second and later outputs.
+struct VideoOutputs {
+  enum class FrameNumbers : int8_t { kNone, kFirst, kAll };
+  explicit VideoOutputs(const OpSpec& spec);
+  bool labels;
+  FrameNumbers numbers;
+  bool timestamps;
+  int count() const {
+    return 1 + (labels ? 1 : 0) + (numbers != FrameNumbers::kNone ? 1 : 0) + (timestamps ? 1 : 0);
+  }
+};
+
+struct VideoReaderOptions {
+  ClipRules clips;
+  RangeRules ranges;
+  std::vector<int64_t> fill = {0};  // of padded frames
+  // The shape of labels, and of the number of the first frame.
+  Shape of_number = Shape{1};
+};
+
+class VideoReader : public Reader {
+ public:
+  void run(SampleContext& ctx) const final;
+
+ protected:
+  // The derived class calls prepare(), unless `lazy_init`.
+  VideoReader(const OpSpec& spec, VideoReaderOptions options);
+  // Makes output 0.
+  virtual std::unique_ptr<FrameWriter> start(SampleContext& ctx, int64_t frames,
+                                             const PictureSize& size) const = 0;
+
+ private:
+  int64_t find_samples() final;
+  std::unique_ptr<ReaderBatch> make_batch(std::span<const int64_t> indices) final;
+  // Packets are read by the decoder.
+  void will_read(int64_t /*position*/, int64_t /*index*/) final {}
+
+  void open_all(const std::vector<WrittenRange>& written);
+  void make_outputs(SampleContext& ctx, const io::video::VideoFile& file, size_t video,
+                    std::span<const int64_t> frames) const;
+  std::string path(size_t video) const;
+
+  const VideoReaderOptions options_;
+  const VideoOutputs outputs_;
+  const bool upright_;
+  const bool tolerant_;  // of samples that fail
+  const int decoder_threads_;
+  mutable VideoFiles open_files_;
+  std::function<VideoList()> list_;  // released after use
+  FileList files_;
+  // Of each line or file.
+  std::vector<FrameRange> ranges_;
+  std::vector<uint8_t> broken_;        // it has one sample, which fails
+  std::vector<int64_t> clips_before_;  // sequences of those before it; and, at the end, of all
+};
+
+// The arguments of VideoReader and its outputs.
+SchemaBuilder& add_video_reader_args(SchemaBuilder& schema);
+
+}  // namespace torchdali

@@ -1,0 +1,4 @@
+# Made by `python -m torchdali.extension stubs`; do not edit.
+# ruff: noqa
+from torchdali.fn import *
+from . import my as my
