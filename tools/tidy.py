@@ -6,6 +6,7 @@ The compile commands are extracted from the ninja file of the build, so that its
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -48,8 +49,18 @@ def main() -> None:
     if not builds:
         raise SystemExit("tidy.py: needs a build: run `make build`")
     database = ROOT / "build" / "compile_commands.json"
-    database.write_text(output_of(ninja, "-C", str(builds[-1].parent), "-t", "compdb"))
+    # The library of videos has a ninja file of its own, if it was built.
+    folders = [builds[-1].parent, builds[-1].parent / "video"]
+    commands = [
+        command
+        for folder in folders
+        if (folder / "build.ninja").exists()
+        for command in json.loads(output_of(ninja, "-C", str(folder), "-t", "compdb"))
+    ]
+    database.write_text(json.dumps(commands))
     files = sys.argv[1:] or changed_files()
+    if not (folders[1] / "build.ninja").exists():
+        files = [name for name in files if not name.startswith("csrc/video/")]
 
     def check(name: str) -> int:
         command = [tidy, "-p", str(database.parent), "--quiet", name]
