@@ -23,11 +23,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from torchdali._common.progress import track
 from torchdali._engine.extension import _C
 from torchdali._storage.urls import is_remote
 from torchdali.errors import TorchdaliError
 
-__all__ = ["main", "make_indexes"]
+__all__ = ["main", "make_indexes", "make_parser"]
+
+_AT_ONCE = 32  # containers between two steps of the progress
 
 
 def _index_name(path: str) -> str:
@@ -87,27 +90,41 @@ def make_indexes(kind: str, paths: Sequence[str], output: str | None = None) -> 
         OSError: an index cannot be written.
     """
     indexes = _index_paths(paths, output)
-    texts = _C.make_indexes(kind, [os.fsencode(path) for path in paths])
+    texts: list[bytes] = []
+    for first in track(range(0, len(paths), _AT_ONCE), f"reading {len(paths)} files"):
+        some = paths[first : first + _AT_ONCE]
+        texts += _C.make_indexes(kind, [os.fsencode(path) for path in some])
     for index, text in zip(indexes, texts, strict=True):
         _write(index, text)
     return indexes
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; returns its exit status."""
+def make_parser(prog: str, **more: str) -> argparse.ArgumentParser:
+    """Returns the parser of the command.
+
+    Args:
+        prog: how it is called.
+        more: further kinds, with a paragraph about each.
+    """
     parser = argparse.ArgumentParser(
-        prog="python -m torchdali.index",
-        description=__doc__,
+        prog=prog,
+        description=f"{__doc__}{''.join(more.values())}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("kind", choices=_C.index_kinds(), help="the kind of the containers")
+    kinds = [*_C.index_kinds(), *more]
+    parser.add_argument("kind", choices=kinds, help="the kind of the files")
     parser.add_argument("paths", nargs="+", metavar="PATH", help="a container; a path or a URL")
     parser.add_argument(
         "--output",
         metavar="DIR|FILE",
         help="folder for the indexes, or path of the index of a single container",
     )
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit status."""
+    options = make_parser("python -m torchdali.index").parse_args(arguments)
     try:
         for index in make_indexes(options.kind, options.paths, options.output):
             sys.stdout.write(f"{index}\n")

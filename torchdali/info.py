@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import torch
 
 from torchdali._engine.extension import _C, build_info
 
-__all__ = ["CudaDevice", "CudaState", "cuda_state", "describe", "load_cuda_library"]
+__all__ = ["CudaDevice", "CudaState", "cuda_state", "describe", "load_cuda_library", "main"]
 
 CUDA_LIBRARY = Path(__file__).with_name("_cuda.so")
 # Of some hundred codecs that FFmpeg can decode, those that are shown.
@@ -152,5 +153,12 @@ def describe() -> str:
     return "\n".join(lines)
 
 
-if __name__ == "__main__":
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m torchdali.info") -> int:
+    """Runs the command; returns its exit status."""
+    argparse.ArgumentParser(prog=prog, description=__doc__).parse_args(arguments)
     sys.stdout.write(describe() + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -228,8 +228,9 @@ class PipelineStats(_Figures):
         if sources > waits:
             worst = max(self.sources, key=lambda s: s.total_ns)
             where = f" ({worst.location})" if worst.location else ""
+            share = min(waits + sources, 1.0)  # some of the sources' time is part of the waits
             return (
-                f"the training loop waits for the pipeline: {_percent(waits + sources)} of the "
+                f"the training loop waits for the pipeline: {_percent(share)} of the "
                 f"time; most of it in the {worst.kind} of `{worst.name}`{where}, which is asked "
                 "on the thread of the loop"
             )

@@ -99,6 +99,7 @@ print(nvidia.cudnn.NAME)
             first,
         )
     text = "import torchdali.as_dali, nvidia.cublas, nvidia.cudnn; print(nvidia.cublas.NAME)"
+    text += "; assert nvidia.__path__[0] == sys.path[2] + '/nvidia', nvidia.__path__"
     assert run(text, first, second) == "package nvidia.cublas"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from helpers import programs
 from helpers.detection_files import write_coco
-from helpers.image_files import encode, photo_like, write_image_folder
+from helpers.image_files import encode, photo_like
 from helpers.protobuf import bytes_list, example, float_list, int64_list
 from helpers.record_files import write_tfrecord
 from helpers.tars import write_tar
@@ -26,12 +26,6 @@ def output(*arguments: str | Path) -> list[str]:
     done = programs.run(run, *arguments, timeout=120, env={"PYTHONPATH": str(ROOT)})
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
-
-
-@pytest.fixture(scope="module")
-def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns a folder of ten photos of two classes."""
-    return write_image_folder(tmp_path_factory.mktemp("data") / "photos", per_class=5)
 
 
 @pytest.fixture(scope="module")

@@ -163,6 +163,29 @@ def serialized():
 
 
 @check
+def debug_mode_and_checkpoints():
+    def define():
+        data = fn.external_source(source=lambda: [IMAGE, IMAGE[:9]], layout="HWC")
+        out = fn.my.solarize(data, threshold=5)
+        return out, fn.my.random_gain(fn.cast(out, dtype=torchdali.types.FLOAT))
+
+    def make(**args):
+        return pipeline_def(define)(batch_size=2, num_threads=2, device_id=None, seed=7, **args)
+
+    def values(batches):
+        return [sample for batch in batches for sample in batch.as_torch_list()]
+
+    plain, debugged = make(enable_checkpointing=True), make(debug=True)
+    for _ in range(2):
+        expected = values(plain.run())
+        for a, b in zip(expected, values(debugged.run()), strict=True):
+            assert torch.equal(a, b)
+    resumed = make(enable_checkpointing=True, checkpoint=plain.checkpoint())
+    for a, b in zip(values(plain.run()), values(resumed.run()), strict=True):
+        assert torch.equal(a, b)
+
+
+@check
 def errors_say_where():
     bad = IMAGE.float()
 
@@ -261,6 +284,7 @@ def exceptions_of_the_library():
     has(error_of(lambda: run(7)), *where, "does not fit")
     has(error_of(lambda: run(8)), *where, "not inside its memory")
     has(error_of(lambda: run(9)), *where, "^DataError", "bad bytes")
+    assert len(run(9, on_error="skip")[0]) == 1
     has(
         error_of(lambda: run(0, constant=1)),
         "fn.wrong",

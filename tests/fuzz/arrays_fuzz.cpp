@@ -108,8 +108,26 @@ void run_tile(Input settings, Input tile) {
   }
 }
 
-// `settings`: the unit to read, and whether an empty primary unit precedes the input. Compressed
-// images come after one.
+// A unit from a header whose cards are lines, up to an empty one: much shorter than 80 bytes each.
+void add_fits_unit(std::vector<uint8_t>& file, Input input) {
+  const auto fill = [&](size_t multiple) {
+    file.resize((file.size() + multiple - 1) / multiple * multiple, ' ');
+  };
+  while (!input.empty() && input[0] != '\n') {
+    const auto end = std::find(input.begin(), input.end(), uint8_t{'\n'});
+    const auto length = static_cast<size_t>(end - input.begin());
+    file.insert(file.end(), input.begin(),
+                input.begin() + static_cast<std::ptrdiff_t>(std::min(length, size_t{80})));
+    fill(80);
+    input = input.subspan(std::min(length + 1, input.size()));
+  }
+  for (const char c : {'E', 'N', 'D'}) file.push_back(static_cast<uint8_t>(c));
+  fill(kFitsBlock);
+  if (!input.empty()) file.insert(file.end(), input.begin() + 1, input.end());
+}
+
+// `settings`: the unit to read, whether an empty primary unit precedes the input, and whether the
+// header is lines. Compressed images come after one.
 void run_fits(Input settings, Input input) {
   constexpr std::string_view kPrimary[] = {"SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", "END"};
   std::vector<uint8_t> file;
@@ -119,7 +137,8 @@ void run_fits(Input settings, Input input) {
       std::copy(kPrimary[i].begin(), kPrimary[i].end(),
                 file.begin() + static_cast<std::ptrdiff_t>(80 * i));
   }
-  file.insert(file.end(), input.begin(), input.end());
+  if (settings[2] % 2 == 1) add_fits_unit(file, input);
+  else file.insert(file.end(), input.begin(), input.end());
   const FitsUnit unit = find_fits_unit(std::ssize(file), reading(file), 1 + settings[0] % 4);
   EXPECT(unit.data_bytes >= 0 && unit.data_bytes <= std::ssize(file) - unit.data_offset);
   if (!unit.is_image() || unit.shape.ndim() == 0) return;

@@ -1682,7 +1682,8 @@ def debayer(
             tile of 2 x 2 pixels that begins in the second row and column: (0, 0) is OpenCV's
             "BG", (0, 1) "GB", (1, 0) "GR", (1, 1) "RG".
         algorithm: str, optional. "bilinear_ocv" (the default on the CPU, also named
-            "default_ocv"), "edgeaware_ocv" or "gray_ocv". On the GPU it has to be given.
+            "default_ocv"), "edgeaware_ocv", "vng_ocv" (uint8) or "gray_ocv". On the GPU it has
+            to be given.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,

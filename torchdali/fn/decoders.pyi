@@ -854,7 +854,7 @@ def video(
     sequence_length: int | DataNode | None = None,
     stride: int | DataNode | None = None,
     frames: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
-    pad_mode: str | os.PathLike[str] | None = "constant",
+    pad_mode: str | os.PathLike[str] | DataNode | None = "constant",
     fill_value: int | Sequence[int] | NDArray[Any] | None = ...,
     build_index: bool | None = True,
     adjust_orientation: bool | None = True,
@@ -880,10 +880,11 @@ def video(
         stride: int or DataNode, optional. Takes every so-manieth frame; by default 1.
         frames: int or list of int or DataNode, optional. The numbers of the frames, in any
             order; they may repeat. Instead of the arguments above.
-        pad_mode: str, default "constant". What follows the last frame, if the sequence is
-            longer than the video: "none", which makes it shorter; "constant", `fill_value`;
-            "edge" or "repeat", the last frame; "reflect_1001" or "symmetric", the frames in
-            reverse order with the last one again; "reflect_101" or "reflect", without it.
+        pad_mode: str or DataNode, default "constant". What follows the last frame, if the
+            sequence is longer than the video: "none", which makes it shorter; "constant",
+            `fill_value`; "edge" or "repeat", the last frame; "reflect_1001" or "symmetric", the
+            frames in reverse order with the last one again; "reflect_101" or "reflect", without
+            it. A value for each sample is text as uint8.
         fill_value: int or list of int, default [0]. The color of frames that "constant" adds, 0
             to 255: one value, or one for each channel.
         build_index: bool, default True. Look at all packets first, which makes the numbers of
@@ -917,7 +918,7 @@ def video(
     sequence_length: int | DataNode | None = None,
     stride: int | DataNode | None = None,
     frames: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
-    pad_mode: str | os.PathLike[str] | None = "constant",
+    pad_mode: str | os.PathLike[str] | DataNode | None = "constant",
     fill_value: int | Sequence[int] | NDArray[Any] | None = ...,
     build_index: bool | None = True,
     adjust_orientation: bool | None = True,

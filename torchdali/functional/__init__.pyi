@@ -1530,7 +1530,8 @@ def debayer(
             second row and column: (0, 0) is OpenCV's "BG", (0, 1) "GB", (1, 0) "GR", (1, 1)
             "RG".
         algorithm: str, optional. "bilinear_ocv" (the default on the CPU, also named
-            "default_ocv"), "edgeaware_ocv" or "gray_ocv". On the GPU it has to be given.
+            "default_ocv"), "edgeaware_ocv", "vng_ocv" (uint8) or "gray_ocv". On the GPU it has
+            to be given.
         layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
             "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
             have it too.

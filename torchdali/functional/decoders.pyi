@@ -809,7 +809,7 @@ def video(
     sequence_length: int | Values | None = None,
     stride: int | Values | None = None,
     frames: int | Sequence[int] | NDArray[Any] | Values | None = ...,
-    pad_mode: str | os.PathLike[str] | None = "constant",
+    pad_mode: str | os.PathLike[str] | Values | None = "constant",
     fill_value: int | Sequence[int] | NDArray[Any] | None = ...,
     build_index: bool | None = True,
     adjust_orientation: bool | None = True,
@@ -837,10 +837,11 @@ def video(
         frames: int or list of int or one value for each sample (tensor, Batch), optional. The
             numbers of the frames, in any order; they may repeat. Instead of the arguments
             above.
-        pad_mode: str, default "constant". What follows the last frame, if the sequence is
-            longer than the video: "none", which makes it shorter; "constant", `fill_value`;
-            "edge" or "repeat", the last frame; "reflect_1001" or "symmetric", the frames in
-            reverse order with the last one again; "reflect_101" or "reflect", without it.
+        pad_mode: str or one value for each sample (tensor, Batch), default "constant". What
+            follows the last frame, if the sequence is longer than the video: "none", which
+            makes it shorter; "constant", `fill_value`; "edge" or "repeat", the last frame;
+            "reflect_1001" or "symmetric", the frames in reverse order with the last one again;
+            "reflect_101" or "reflect", without it. A value for each sample is text as uint8.
         fill_value: int or list of int, default [0]. The color of frames that "constant" adds, 0
             to 255: one value, or one for each channel.
         build_index: bool, default True. Look at all packets first, which makes the numbers of
@@ -872,7 +873,7 @@ def video(
     sequence_length: int | Values | None = None,
     stride: int | Values | None = None,
     frames: int | Sequence[int] | NDArray[Any] | Values | None = ...,
-    pad_mode: str | os.PathLike[str] | None = "constant",
+    pad_mode: str | os.PathLike[str] | Values | None = "constant",
     fill_value: int | Sequence[int] | NDArray[Any] | None = ...,
     build_index: bool | None = True,
     adjust_orientation: bool | None = True,

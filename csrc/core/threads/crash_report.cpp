@@ -105,8 +105,7 @@ class Text {
 void report(const Signal& signal, const Work& work) {
   Text text;
   text.add("\ntorchdali: ").add(signal.text).add(" in the ").add(work.task->name);
-  if (work.sample != nullptr)
-    text.add(", sample ").add(work.sample->index_in_batch());
+  if (work.sample != nullptr) text.add(", sample ").add(work.sample->index_in_batch());
   if (work.sample != nullptr) text.add(" of ").add(work.sample->batch_size());
   text.add("\n").add(work.task->details).write();
   if (work.sample == nullptr) return;

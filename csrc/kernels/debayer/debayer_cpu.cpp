@@ -286,11 +286,13 @@ void debayer(const DebayerJob& job, const void* in, void* out, void* scratch) {
 
 #if TORCHDALI_ISA_LAST
 size_t debayer_scratch(const DebayerJob& job) {
+  if (job.algorithm == DebayerAlgorithm::kVng) return debayer_vng_scratch(job.width);
   return static_cast<size_t>(5 * isa_baseline::padded(job.width) * itemsize(job.type));
 }
 
 void debayer(const DebayerJob& job, const void* in, void* out, void* scratch) {
-  TORCHDALI_ISA_PICK(debayer)(job, in, out, scratch);
+  if (job.algorithm == DebayerAlgorithm::kVng) debayer_vng(job, in, out, scratch);
+  else TORCHDALI_ISA_PICK(debayer)(job, in, out, scratch);
 }
 #endif
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/debayer/debayer_scalar.h"
+#include "kernels/debayer/vng_scalar.h"
 #include "kernels/gpu/kernel.h"
 
 namespace torchdali::gpu {
@@ -15,7 +16,8 @@ struct DebayerTask : TypedTask {
 };
 struct DebayerKernel : Kernel<DebayerTask> {
   TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
-    if (task.in_dtype == DType::kUInt16) pixel<uint16_t>(i);
+    if (task.algorithm == kernels::DebayerAlgorithm::kVng) vng(i);
+    else if (task.in_dtype == DType::kUInt16) pixel<uint16_t>(i);
     else pixel<uint8_t>(i);
   }
 
@@ -49,6 +51,28 @@ struct DebayerKernel : Kernel<DebayerTask> {
     to[3 * i] = static_cast<T>(blue_row ? other : own);
     to[3 * i + 1] = static_cast<T>(green);
     to[3 * i + 2] = static_cast<T>(blue_row ? own : other);
+  }
+  struct Around {
+    uint8_t values[5][5];
+    TORCHDALI_HOST_DEVICE int32_t at(int y, int x) const { return values[2 + y][2 + x]; }
+  };
+  TORCHDALI_HOST_DEVICE void vng(int64_t i) const {
+    Unravel index(i);
+    const int64_t x = index.axis(task.width), y = index.rest();
+    const auto* in = static_cast<const uint8_t*>(task.in);
+    Around around{};
+    for (int row = 0; row < 5; ++row)
+      for (int column = 0; column < 5; ++column)
+        around.values[row][column] = in[kernels::vng_inside(y + row - 2, task.height) * task.width +
+                                        kernels::vng_inside(x + column - 2, task.width)];
+    const bool blue_row = y % 2 == task.blue_y;
+    const bool color = blue_row == (x % 2 == task.blue_x);
+    const kernels::VngColors made =
+        color ? kernels::vng_pixel<false>(around) : kernels::vng_pixel<true>(around);
+    auto* to = static_cast<uint8_t*>(task.out);
+    to[3 * i] = static_cast<uint8_t>(blue_row ? made.other : made.own);
+    to[3 * i + 1] = static_cast<uint8_t>(made.green);
+    to[3 * i + 2] = static_cast<uint8_t>(blue_row ? made.own : made.other);
   }
   TORCHDALI_HOST_DEVICE static int64_t inner(int64_t at, int64_t extent) {
     return at < 1 ? 1 : at > extent - 2 ? extent - 2 : at;

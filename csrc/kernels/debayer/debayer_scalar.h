@@ -7,13 +7,15 @@
 
 namespace torchdali::kernels {
 
-enum class DebayerAlgorithm : int8_t { kBilinear, kEdgeAware, kGray };
+enum class DebayerAlgorithm : int8_t { kBilinear, kEdgeAware, kGray, kVng };
 
 constexpr int32_t debayer_mean(int32_t a, int32_t b) { return (a + b + 1) >> 1; }
 constexpr int32_t debayer_mean(int32_t a, int32_t b, int32_t c, int32_t d) {
   return (a + b + c + d + 2) >> 2;
 }
-constexpr int32_t debayer_distance(int32_t a, int32_t b) { return a < b ? b - a : a - b; }
+[[gnu::always_inline]] constexpr int32_t debayer_distance(int32_t a, int32_t b) {
+  return a < b ? b - a : a - b;
+}
 
 // Green where the sensor has another color.
 constexpr int32_t debayer_green(int32_t left, int32_t right, int32_t up, int32_t down,

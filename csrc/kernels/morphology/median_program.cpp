@@ -104,7 +104,7 @@ MedianProgram Network::program(const Values& results, int64_t window_y, int64_t 
   std::vector<int> last_use(columns.size(), -1);
   for (const Value& result : results) columns[static_cast<size_t>(result.id)] = result.shift;
   for (int p = count - 1; p >= 0; --p) {
-    const auto id = static_cast<size_t>(inputs_ + 2 * p);
+    const size_t id = static_cast<size_t>(inputs_) + 2 * static_cast<size_t>(p);
     const int needed = std::max(columns[id], columns[id + 1]);
     if (needed < 0) continue;
     for (const Value& from : {pairs_[static_cast<size_t>(p)].a, pairs_[static_cast<size_t>(p)].b}) {
@@ -128,7 +128,7 @@ MedianProgram Network::program(const Values& results, int64_t window_y, int64_t 
     return slots[id];
   };
   for (int p = 0; p < count; ++p) {
-    const auto id = static_cast<size_t>(inputs_ + 2 * p);
+    const size_t id = static_cast<size_t>(inputs_) + 2 * static_cast<size_t>(p);
     if (columns[id] < 0 && columns[id + 1] < 0) continue;
     const auto& [a, b] = pairs_[static_cast<size_t>(p)];
     const auto row = [&](const Value& value) {

@@ -9,6 +9,7 @@
 #include "gpu/operator.h"
 #include "kernels/audio_features/preemphasis.h"
 #include "kernels/audio_features/preemphasis_gpu.h"
+#include "ops/streamed_output.h"
 
 namespace torchdali {
 namespace {
@@ -102,7 +103,7 @@ class PreemphasisFilter final : public Operator, public FiltersSignal {
     const float coefficient = args_.coefficient(ctx);
     if (in.dtype == DType::kFloat64) return filter<double>(in, out, coefficient);
     if (in.dtype == DType::kFloat && out.dtype == DType::kFloat)
-      return filter_floats(in, out, coefficient);
+      return filter_floats(ctx, coefficient);
     filter<float>(in, out, coefficient);
   }
   std::unique_ptr<SignalReader> filter_signal(SampleContext& ctx, SignalReader& in) const override {
@@ -111,11 +112,17 @@ class PreemphasisFilter final : public Operator, public FiltersSignal {
   }
 
  private:
-  void filter_floats(const SampleView& in, const SampleView& out, float coefficient) const {
+  void filter_floats(SampleContext& ctx, float coefficient) const {
+    const SampleView& in = ctx.input(0);
     const auto* x = in.as<const float>();
-    auto* y = out.as<float>();
-    y[0] = x[0] - coefficient * kernels::sample_before(x, in.volume(), args_.border());
-    kernels::preemphasize(y + 1, x + 1, in.volume() - 1, coefficient);
+    stream_output(ctx, [&](void* to, int64_t first, int64_t count) {
+      auto* y = static_cast<float*>(to);
+      if (first == 0 && count > 0) {
+        y[0] = x[0] - coefficient * kernels::sample_before(x, in.volume(), args_.border());
+        ++first, ++y, --count;
+      }
+      kernels::preemphasize(y, x + first, count, coefficient);
+    });
   }
   // T: the type of the arithmetic.
   template <class T>

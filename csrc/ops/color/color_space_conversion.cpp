@@ -7,6 +7,7 @@
 #include "kernels/color/color_matrix.h"
 #include "kernels/color/color_matrix_gpu.h"
 #include "ops/input_layout.h"
+#include "ops/streamed_output.h"
 
 namespace torchdali {
 namespace {
@@ -119,9 +120,12 @@ class ColorSpaceConversion final : public Operator, private ColorSpaceArgs {
   explicit ColorSpaceConversion(const OpSpec& spec) : ColorSpaceArgs(spec) {}
 
   void run(SampleContext& ctx) const override {
-    const SampleView& in = ctx.input(0);
-    if (const SampleView* out = make_output(ctx))
-      convert(out->as<uint8_t>(), in.as<const uint8_t>(), in.volume() / channels_of(from_));
+    if (make_output(ctx) == nullptr) return;
+    const auto* in = ctx.input(0).as<const uint8_t>();
+    stream_output(ctx, channels_of(to_), channels_of(from_),
+                  [&](void* to, int64_t first, int64_t count) {
+                    convert(static_cast<uint8_t*>(to), in + first * channels_of(from_), count);
+                  });
   }
 
  private:

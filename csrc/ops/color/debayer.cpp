@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.debayer: colors from a sensor with a Bayer pattern.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -17,13 +18,12 @@ kernels::DebayerAlgorithm parse_algorithm(const std::string& name) {
   if (name == "bilinear_ocv" || name == "default_ocv") return DebayerAlgorithm::kBilinear;
   if (name == "edgeaware_ocv") return DebayerAlgorithm::kEdgeAware;
   if (name == "gray_ocv") return DebayerAlgorithm::kGray;
-  TORCHDALI_CHECK_KIND(kUnsupported, name != "vng_ocv", "`algorithm` \"vng_ocv\" is not supported",
-                       to_fix("use algorithm=\"edgeaware_ocv\""));
+  if (name == "vng_ocv") return DebayerAlgorithm::kVng;
   TORCHDALI_CHECK_KIND(kUnsupported, name != "bilinear_npp" && name != "default_npp",
                        "`algorithm` \"", name, "\" is not supported: its formulas are not public",
                        to_fix("use algorithm=\"bilinear_ocv\""));
   raise(ErrorKind::kValue, "`algorithm` is \"", name,
-        "\", expected \"bilinear_ocv\", \"edgeaware_ocv\" or \"gray_ocv\"");
+        "\", expected \"bilinear_ocv\", \"edgeaware_ocv\", \"vng_ocv\" or \"gray_ocv\"");
 }
 
 class DebayerArgs {
@@ -52,11 +52,16 @@ class DebayerArgs {
                     " values, expected 2 (y, x)");
     for (const int64_t at : blue)
       TORCHDALI_CHECK(at == 0 || at == 1, "`blue_position` has ", at, ", expected 0 or 1");
+    const bool vng = algorithm_ == kernels::DebayerAlgorithm::kVng;
+    TORCHDALI_CHECK_KIND(kType, !vng || in.dtype == DType::kUInt8, "input `data` is ",
+                         dtype_name(in.dtype), ", and \"vng_ocv\" takes uint8",
+                         to_fix("use another algorithm"));
+    const bool small = std::min(height, width) < kernels::kVngSmallest;
     const bool gray = algorithm_ == kernels::DebayerAlgorithm::kGray;
     ctx.output(0, in.dtype, Shape{height, width, gray ? 1 : 3}, "HWC");
     // The tile begins at pixel (1, 1).
     return {.type = in.dtype,
-            .algorithm = algorithm_,
+            .algorithm = vng && small ? kernels::DebayerAlgorithm::kBilinear : algorithm_,
             .height = height,
             .width = width,
             .blue_y = 1 - blue[0],
@@ -121,8 +126,9 @@ TORCHDALI_OPERATOR("debayer")
                   Arity::kPerSample)
     .optional_arg("algorithm", ArgType::kString,
                   "\"bilinear_ocv\" (the default on the CPU, also named \"default_ocv\"), "
-                  "\"edgeaware_ocv\" or \"gray_ocv\". On the GPU it has to be given.")
-    .lacks("algorithms \"bilinear_npp\" and \"vng_ocv\"")
+                  "\"edgeaware_ocv\", \"vng_ocv\" (uint8) or \"gray_ocv\". On the GPU it has to "
+                  "be given.")
+    .lacks("algorithm \"bilinear_npp\", whose formulas are not public")
     .each_frame()
     .cpu<Debayer>()
     .gpu<DebayerGpu>();

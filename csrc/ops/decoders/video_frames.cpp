@@ -119,7 +119,8 @@ void frame_choice_args(SchemaBuilder& schema) {
           "What follows the last frame, if the sequence is longer than the video: \"none\", which "
           "makes it shorter; \"constant\", `fill_value`; \"edge\" or \"repeat\", the last frame; "
           "\"reflect_1001\" or \"symmetric\", the frames in reverse order with the last one again; "
-          "\"reflect_101\" or \"reflect\", without it.")
+          "\"reflect_101\" or \"reflect\", without it. A value for each sample is text as uint8.",
+          Arity::kPerSample)
       .arg("fill_value", std::vector<int64_t>{0},
            "The color of frames that \"constant\" adds, 0 to 255: one value, or one for each "
            "channel.");

@@ -4,6 +4,7 @@
 #include "gpu/chain.h"
 #include "kernels/convert.h"
 #include "kernels/convert_gpu.h"
+#include "ops/streamed_output.h"
 
 namespace torchdali {
 namespace {
@@ -18,8 +19,13 @@ class Cast final : public Operator {
       ctx.share_input(0, 0, in);
       return;
     }
-    const SampleView& out = ctx.output(0, dtype_, in.shape, in.layout);
-    kernels::converter(dtype_, in.dtype)(out.data, in.data, in.volume());
+    ctx.output(0, dtype_, in.shape, in.layout);
+    const kernels::ConvertFn convert = kernels::converter(dtype_, in.dtype);
+    const char* from = in.as<const char>();
+    const int64_t size = itemsize(in.dtype);
+    stream_output(ctx, [&](void* to, int64_t first, int64_t count) {
+      convert(to, from + first * size, count);
+    });
   }
 
  private:

@@ -10,6 +10,7 @@
 
 #include "core/argument.h"
 #include "core/batch_context.h"
+#include "core/memory/stream_copy.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "kernels/convert.h"
@@ -177,9 +178,10 @@ class MultiPaste final : public Operator {
 
   void run(SampleContext& ctx) const override {
     args_(ctx, args_.sees_batch() ? &ctx.batch_state<WholeBatch>() : nullptr,
-          [](const SampleView& out, std::span<const PastedPart> parts) {
+          [&ctx](const SampleView& out, std::span<const PastedPart> parts) {
             clear(out, {.height = out.shape[0], .width = out.shape[1]}, parts);
-            for (const PastedPart& part : parts) paste(part, out);
+            const bool stream = ctx.is_read_later(0);
+            for (const PastedPart& part : parts) paste(part, out, stream);
           });
   }
 
@@ -214,7 +216,7 @@ class MultiPaste final : public Operator {
     clear(out, {top, far, end - top, right - far}, rest, depth + 1);
     clear(out, {end, box.left, bottom - end, box.width}, rest, depth + 1);
   }
-  static void paste(const PastedPart& part, const SampleView& out) {
+  static void paste(const PastedPart& part, const SampleView& out, bool stream) {
     const auto& [anchor, extent, place] = part.region;
     if (extent.volume() == 0) return;
     const int64_t in_size = itemsize(part.dtype), out_size = itemsize(out.dtype);
@@ -224,9 +226,12 @@ class MultiPaste final : public Operator {
                           [&](int64_t i, int64_t o, int64_t count) {
                             char* to = out.as<char>() + o * out_size;
                             const char* from = part.image + i * in_size;
-                            if (same) std::memcpy(to, from, static_cast<size_t>(count * in_size));
-                            else convert(to, from, count);
+                            const auto bytes = static_cast<size_t>(count * in_size);
+                            if (!same) convert(to, from, count);
+                            else if (stream) stream_run(to, from, bytes);
+                            else std::memcpy(to, from, bytes);
                           });
+    if (same && stream) stream_fence();
   }
 
   MultiPasteArgs args_;

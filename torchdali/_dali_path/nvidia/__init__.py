@@ -7,11 +7,14 @@ has torchdali.
 
 import importlib
 import importlib.util
+import os
 from pkgutil import extend_path
 
 __all__: list[str] = []
 
-__path__ = extend_path(__path__, __name__)
+# Not its own folder, in which there is nothing else: programs look for libraries in the first one.
+_OWN = os.path.dirname(__file__)
+__path__[:] = [path for path in extend_path(__path__, __name__) if path != _OWN]
 
 if importlib.util.find_spec("torchdali") is not None:
     importlib.import_module("torchdali.as_dali")
