@@ -68,8 +68,9 @@ void Progress::show_if_due() {
 }
 
 std::string Progress::text(double seconds) const {
-  std::string line = str_cat("torchdali: ", what_, ": ", done_files_, " of ", files_, ", ",
-                             gigabytes(done_bytes_), " of ", gigabytes(bytes_), " GB");
+  std::string line = str_cat("torchdali: ", what_, ": ", done_files_, " of ", files_);
+  if (bytes_ == 0) return line;  // they are not counted
+  line += str_cat(", ", gigabytes(done_bytes_), " of ", gigabytes(bytes_), " GB");
   if (done_bytes_ > 0 && done_bytes_ < bytes_) {
     const double left =
         seconds * static_cast<double>(bytes_ - done_bytes_) / static_cast<double>(done_bytes_);
