@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels whose result depends on neighbors: debayer and median filter of small images, in buffers
 // of the exact size; the instruction sets of this machine agree.
-// sources: csrc/kernels/debayer/debayer_cpu.cpp csrc/kernels/morphology/median.cpp
+// sources: csrc/kernels/debayer/*.cpp csrc/kernels/morphology/median.cpp
 // sources: csrc/kernels/morphology/median3_cpu.cpp csrc/kernels/morphology/median_rows_cpu.cpp
 // sources: csrc/kernels/morphology/median_histograms_cpu.cpp
 // sources: csrc/kernels/morphology/median_program.cpp csrc/core/cpu_features.cpp
