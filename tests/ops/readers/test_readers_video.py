@@ -10,6 +10,7 @@ import torch
 from helpers.array_readers import build, read
 from helpers.cases import for_each
 from helpers.numbered_videos import HEIGHT, WIDTH, numbers_of, write_video
+from helpers.videos import ffmpeg
 
 from torchdali import Pipeline, fn, types
 from torchdali.errors import ArgumentError, DataError, FileError
@@ -297,3 +298,19 @@ def test_old_names(video):
             frames = fn.video_reader(filenames=[video], sequence_length=2)
         pipe.set_outputs(frames)
     assert numbers_of(pipe.run()[0].as_torch_list()[0]) == [0, 1]
+
+
+def test_frames_are_turned_as_the_file_asks(video, tmp_path):
+    path = tmp_path / "turned.mp4"
+    ffmpeg("-i", video, "-c", "copy", "-metadata:s:v:0", "rotate=90", path)
+    args = {"sequence_length": 1, "step": 100}
+    upright = epoch(filenames=[video], **args)[0][0]
+    turned = epoch(filenames=[str(path)], **args)[0][0]
+    assert turned.shape == (1, WIDTH, HEIGHT, 3)
+    assert torch.equal(turned.rot90(1, (1, 2)), upright) or torch.equal(
+        turned.rot90(-1, (1, 2)), upright
+    )
+    as_stored = epoch(filenames=[str(path)], **args, adjust_orientation=False)[0][0]
+    assert torch.equal(as_stored, upright)
+    resized = epoch("readers.video_resize", filenames=[str(path)], **args, size=[40, 20])[0][0]
+    assert torch.equal(resized, fn_of(lambda x: fn.resize(x, size=[40, 20]), turned))
