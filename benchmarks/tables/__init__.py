@@ -21,6 +21,7 @@ from benchmarks.tables.cells import TITLES, of
 __all__ = ["SECTIONS", "setup_text", "tables"]
 
 SECTIONS = {
+    "summary": ("imagenet", pipelines.summary),
     "pipeline": ("imagenet", pipelines.pipeline_table),
     "evaluation": ("evaluation", reading.evaluation_table),
     "microseconds": ("microseconds", pipelines.microseconds_table),
@@ -72,22 +73,19 @@ def setup_text(document: dict[str, Any]) -> str:
     machine, settings = document["machine"], document["settings"]
     sets = ", ".join(machine["instruction_sets"]) or "no vector extension"
     versions = next((r["versions"] for r in document["results"] if "versions" in r), {})
-    absent = sorted(
-        {
-            f"{TITLES.get(r['peer'], r['peer'])}, some runs of "
-            f"{r['benchmark'].rpartition('.')[2]} ("
-            f"{r['absent'].removeprefix(r['peer'] + ': ').rstrip('.')})"
-            for r in document["results"]
-            if "absent" in r and not r["benchmark"].endswith(".operators")  # shown as empty cells
-        }
-    )
+    absent: dict[str, set[str]] = {}
+    for r in document["results"]:
+        if "absent" in r and not r["benchmark"].endswith(".operators"):  # shown as empty cells
+            name = TITLES.get(r["peer"], r["peer"])
+            absent.setdefault(name, set()).add(r["benchmark"].rpartition(".")[2])
     text = (
         f"{document['created'][:10]}, {machine['cpu']} ({sets}), {machine['cores']} cores, torch "
         f"{versions.get('torch', '?')}. {_images(document)}Each figure is the median of "
         f"{settings['rounds']} interleaved rounds of at most {settings['seconds']:g} s, ± half of "
         "their range."
     )
-    return text + "".join(f"\nNot measured: {reason}." for reason in absent)
+    missing = [f"{name} (some of {', '.join(sorted(absent[name]))})" for name in sorted(absent)]
+    return text + (f"\nWhat a peer cannot do is missing: {'; '.join(missing)}." if missing else "")
 
 
 def _images(document: dict[str, Any]) -> str:

@@ -44,6 +44,30 @@ def pipeline_table(document: dict[str, Any]) -> str:
     return f"{markdown(header, rows)}\n\n{note}"
 
 
+def summary(document: dict[str, Any]) -> str:
+    """One sentence: how many times as fast as its peers torchdali is."""
+    by_key = {(r["peer"], r["axes"]["threads"]): r for r in of(document, "imagenet")}
+    threads = max(count for _, count in by_key)
+    factors = []
+    names = {
+        "dali-plain": "DALI",
+        "dataloader-torchvision": "torch's `DataLoader` with torchvision",
+        "dataloader": "with Pillow",
+        "spdl": "SPDL",
+    }
+    for peer, name in names.items():
+        theirs = by_key.get((peer, threads), {"absent": ""})
+        ours = by_key.get((REFERENCES.get(peer), threads), {"absent": ""})
+        if "absent" not in theirs and "absent" not in ours:
+            ratio = paired_ratio(ours, theirs, "images_per_cpu_s")
+            factors.append(f"{ratio:.1f} times {name}")
+    if not factors:
+        return "Not measured."
+    *first, last = factors
+    text = f"{', '.join(first)} and {last}" if first else last
+    return f"Images per CPU-second of an ImageNet training pipeline, as measured below: {text}."
+
+
 def microseconds_table(document: dict[str, Any]) -> str:
     """The CPU time of an image by part of the work."""
     results = [r for r in of(document, "microseconds") if "absent" not in r]
