@@ -85,7 +85,7 @@ def setup_text(document: dict[str, Any]) -> str:
         "their range."
     )
     missing = [f"{name} (some of {', '.join(sorted(absent[name]))})" for name in sorted(absent)]
-    return text + (f"\nWhat a peer cannot do is missing: {'; '.join(missing)}." if missing else "")
+    return text + (f"\nWithout figures, as the peer cannot do this or did not run: {'; '.join(missing)}." if missing else "")
 
 
 def _images(document: dict[str, Any]) -> str:

@@ -22,8 +22,8 @@ bool set_matrix(const AVFrame& frame, kernels::Picture& out) {
     case AVCOL_SPC_BT2020_NCL:
     case AVCOL_SPC_BT2020_CL: out.matrix = kernels::YuvMatrix::kBt2020; return true;
     case AVCOL_SPC_YCGCO: return false;
-    default:  // unspecified, and rare ones
-      out.matrix = frame.height <= 576 ? kernels::YuvMatrix::kBt601 : kernels::YuvMatrix::kBt709;
+    default:  // unspecified, and rare ones: as FFmpeg's own conversion, whatever the size
+      out.matrix = kernels::YuvMatrix::kBt601;
       return true;
   }
 }

@@ -93,6 +93,11 @@ def test_a_sequence_of_clips_is_the_whole(kind):
         assert torch.equal(clip, whole[start : start + 7]), start
 
 
+def test_large_frames_without_a_matrix_have_the_colors_of_ffmpeg():
+    file = videos.video("h264", seconds=0.2, size="1280x720")
+    assert_same_frames(decode(file), expected_frames(file))
+
+
 def test_frames_that_an_edit_list_discards_are_none(tmp_path):
     cut = tmp_path / "cut.mp4"
     videos.ffmpeg("-ss", "0.43", "-i", videos.video("h264"), "-c", "copy", cut)
