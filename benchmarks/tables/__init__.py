@@ -85,7 +85,9 @@ def setup_text(document: dict[str, Any]) -> str:
         "their range."
     )
     missing = [f"{name} (some of {', '.join(sorted(absent[name]))})" for name in sorted(absent)]
-    return text + (f"\nWithout figures, as the peer cannot do this or did not run: {'; '.join(missing)}." if missing else "")
+    if not missing:
+        return text
+    return f"{text}\nWithout figures, as the peer cannot do this or did not run: {'; '.join(missing)}."
 
 
 def _images(document: dict[str, Any]) -> str:
