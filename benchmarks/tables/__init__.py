@@ -87,7 +87,9 @@ def setup_text(document: dict[str, Any]) -> str:
     missing = [f"{name} (some of {', '.join(sorted(absent[name]))})" for name in sorted(absent)]
     if not missing:
         return text
-    return f"{text}\nWithout figures, as the peer cannot do this or did not run: {'; '.join(missing)}."
+    return (
+        f"{text}\nWithout figures, as the peer cannot do this or did not run: {'; '.join(missing)}."
+    )
 
 
 def _images(document: dict[str, Any]) -> str:
