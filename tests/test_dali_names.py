@@ -118,7 +118,6 @@ def test_missing_names_say_what_to_use_instead():
         ("import torchdali.plugin.jax.iterator", "DLPack"),
         ("from torchdali.plugin.triton import autoserialize", "Pipeline.serialize"),
         ("from torchdali.ops.hidden import Constant", "torchdali.fn"),
-        ("from torchdali.fn.experimental.inputs import video", "fn.external_source"),
     ],
 )
 def test_imports_of_missing_names_are_import_errors(statement, text):
@@ -168,10 +167,9 @@ def test_sysconfig_knows_folders_and_flags():
 
 
 def test_names_of_classes_have_the_alternatives_of_functions():
-    for path in ("fn.experimental.inputs.video", "ops.experimental.inputs.Video"):
+    for path in ("fn.arithmetic_generic_op", "ops.ArithmeticGenericOp"):
         assert (
             alternatives.alternative(path, "generic").fix
             != alternatives.alternative("fn.anything", "generic").fix
         ), path
-    assert alternatives.alternative("ops.experimental.inputs.Video", "inputs").reason == "video"
     assert {one.reason for one in alternatives_shown().values()} == set(alternatives.REASONS)

@@ -68,6 +68,8 @@ class SampleNames:
     def __len__(self) -> int: ...
     def __getitem__(self, index: int) -> str: ...
 
+class FedPart: ...
+
 class Device:
     def __init__(
         self,
@@ -107,6 +109,7 @@ class Executor:
         kept_storages: int = 6,
         keeps_more: bool = True,
     ) -> None: ...
+    def divide(self, name: str, data: torch.Tensor | list[torch.Tensor]) -> list[FedPart]: ...
     def run(
         self,
         inputs: list[tuple[str, torch.Tensor | list[torch.Tensor], str]],

@@ -59,13 +59,32 @@ struct ExternalBatch : SourceBatch {
   std::shared_ptr<void> owner;
 };
 
+// What the user fed at once, as the batches of several iterations. Used by any number of threads.
+class FedData {
+ public:
+  FedData() = default;
+  FedData(const FedData&) = delete;
+  FedData& operator=(const FedData&) = delete;
+  virtual ~FedData() = default;
+  // 1 or more.
+  virtual int64_t batches() const = 0;
+  // A new object with each call, since an attempt to schedule an iteration may fail.
+  virtual std::unique_ptr<ExternalBatch> batch(int64_t index) const = 0;
+};
+
 // A source whose batches the user passes in when an iteration is scheduled. An output of the
-// pipeline that is such a batch is returned without a copy.
+// pipeline that is such a batch is returned without a copy, unless the source has device="mixed":
+// then run() makes its output.
 class ExternalSource : public Source {
  public:
   // Checks a batch, and gives samples without a layout that of the definition. Throws if it is not
   // what the definition says.
   virtual void accept(ExternalBatch& batch) const = 0;
+  // Makes the batches of iterations from what the user fed at once. Any thread. Raises what is
+  // wrong with the data. nullptr: it is the batch of one iteration.
+  virtual std::shared_ptr<const FedData> divide(std::unique_ptr<ExternalBatch> /*fed*/) const {
+    return nullptr;
+  }
 };
 
 }  // namespace torchdali

@@ -7,6 +7,7 @@
 
 #include "python/bind.h"
 #include "python/deferred_destroyer.h"
+#include "python/external_batch.h"
 #include "python/one_thread.h"
 #include "python/py_executor.h"
 
@@ -75,6 +76,7 @@ void bind_executor(nb::module_& m) {
         if (i < 0 || i >= self.names->size()) throw nb::index_error();
         return decode_path(self.names->info(i));
       });
+  nb::class_<PyFedPart>(m, "FedPart");
   nb::module_::import_("atexit").attr("register")(
       nb::cpp_function([] { DeferredDestroyer::instance().join(); }));
   bind_device(m);
@@ -92,6 +94,7 @@ void bind_executor(nb::module_& m) {
            nb::arg("keeps_more") = ExecutorOptions().keeps_more)
       .def("schedule", &PyExecutor::schedule, nb::arg("fed") = std::vector<PyExecutor::Fed>(),
            nb::arg("sample_ids") = std::vector<uint64_t>())
+      .def("divide", &PyExecutor::divide, nb::arg("name"), nb::arg("data"))
       .def("run", &PyExecutor::run, nb::arg("inputs"), nb::arg("batch_size"), nb::arg("seeds"),
            nb::arg("single"))
       .def("run_plain", &PyExecutor::run_plain, nb::arg("input"), nb::arg("sample"),

@@ -62,6 +62,10 @@ nb::object to_object(const ExternalBatch& batch) {
 
 std::unique_ptr<ExternalBatch> to_external_batch(nb::object data, const std::string& layout_letters,
                                                  const std::vector<std::string>& source_names) {
+  if (nb::isinstance<PyFedPart>(data)) {
+    const auto part = nb::cast<PyFedPart>(data);
+    return part.data->batch(part.index);
+  }
   const Layout layout{std::string_view(layout_letters)};
   auto batch = std::make_unique<ExternalBatch>();
   // Makes the tensor contiguous, with its values in memory.

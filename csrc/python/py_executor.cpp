@@ -171,6 +171,19 @@ void PyExecutor::schedule(const std::vector<Fed>& fed, std::vector<uint64_t> sam
   if (!more) throw nb::stop_iteration();
 }
 
+nb::list PyExecutor::divide(const std::string& name, const nb::object& data) {
+  (void)executor();
+  const std::shared_ptr<Executor> e = executor_;
+  std::unique_ptr<ExternalBatch> fed = to_external_batch(data, "", {});
+  std::shared_ptr<const FedData> divided;
+  {
+    const WithoutGil without_gil(*this);
+    divided = torchdali::divide(e->plan(), name, std::move(fed));
+  }
+  return make_list(static_cast<size_t>(divided->batches()),
+                   [&](size_t i) { return nb::cast(PyFedPart{divided, static_cast<int64_t>(i)}); });
+}
+
 void PyExecutor::skip() {
   (void)executor();
   const std::shared_ptr<Executor> e = executor_;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""device="gpu" of operators that run on the CPU and copy: readers of arrays, dump_image."""
+"""Operators that run on the CPU and copy: readers of arrays, dump_image, inputs.video."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from helpers.fits_tiles import compressed_unit, header
+from helpers.numbered_videos import numbers_of, write_video
 
 from torchdali import Pipeline, fn, types
 
@@ -99,3 +100,17 @@ def test_dump_image(tmp_path, backend, monkeypatch, where):
         for suffix in ("a", "unused"):
             text = Path(f"{i}-{suffix}-0.ppm").read_text().split()
             assert text == ["P3", "3", "2", "255", *[str(value)] * 18]
+
+
+def test_sequences_of_a_video_that_is_fed(tmp_path, backend):
+    file = np.fromfile(write_video(tmp_path / "x.mp4", 7), np.uint8)
+    pipe = Pipeline(batch_size=2, num_threads=2, device_id=0)
+    with pipe:
+        frames = fn.experimental.inputs.video(sequence_length=3, device="mixed")
+        pipe.set_outputs(frames)
+    pipe.build()
+    pipe.feed_input(frames, [file])
+    batches = [pipe.run()[0].as_torch_list() for _ in range(2)]
+    assert all(x.device.type == backend for batch in batches for x in batch)
+    shown = [[numbers_of(x.cpu()) for x in batch] for batch in batches]
+    assert shown == [[[0, 1, 2], [3, 4, 5]], [[6]]]

@@ -26,8 +26,8 @@ SCHEMAS = registry()
 CASES = cases_by_operator()
 # A source decides what a batch holds: it takes no samples, and has tests of its own.
 SOURCES = [name for name in operators() if SCHEMAS[name].source]
-# Written in Python, with arguments of its own; every case gets its samples through it.
-PYTHON_SOURCES = {"external_source"}
+# Their data is fed, after a checkpoint again; every case gets its samples through one of them.
+FED = {name for name in SOURCES if SCHEMAS[name].external}
 # The arguments of each source: a function that writes data into a folder and returns them.
 ARGUMENTS_OF_SOURCES = {
     op: make for module in modules() for op, make in getattr(module, "SOURCES", {}).items()
@@ -57,7 +57,7 @@ def test_every_operator_has_cases():
 
 
 def test_every_source_has_arguments_to_run_with():
-    for name in set(SOURCES) - PYTHON_SOURCES:
+    for name in set(SOURCES) - FED:
         assert name in ARGUMENTS_OF_SOURCES, f"add fn.{name} to SOURCES in its test file"
 
 
@@ -82,7 +82,7 @@ def test_a_resumed_pipeline_draws_the_same_values(op):
     check_each(CASES[op], contract.check_resumption)
 
 
-@pytest.mark.parametrize("op", parameters(set(SOURCES) - PYTHON_SOURCES))
+@pytest.mark.parametrize("op", parameters(set(SOURCES) - FED))
 def test_a_source_resumes_at_any_batch(op, tmp_path):
     arguments = ARGUMENTS_OF_SOURCES[op](tmp_path)
 

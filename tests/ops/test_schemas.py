@@ -54,7 +54,7 @@ EXTRA_ARGS["random_resized_crop"] = {"filter_edges", "window_rule"}
 EXTRA_ARGS["resize"] = EXTRA_ARGS["resize_crop_mirror"] = {"filter_edges", "size_rounding"}
 EXTRA_ARGS["audio_resample"] = {"antialias"}
 EXTRA_ARGS["decoders.audio"] = {"antialias", "start", "duration"}
-EXTRA_ARGS["decoders.video"] = {"adjust_orientation"}
+EXTRA_ARGS["decoders.video"] = EXTRA_ARGS["experimental.inputs.video"] = {"adjust_orientation"}
 # All readers have these.
 for _reader in ("caffe", "caffe2"):
     EXTRA_ARGS[f"readers.{_reader}"] = {"shuffle_after_epoch", "shuffle_after_epoch_seed"}

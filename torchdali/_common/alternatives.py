@@ -12,10 +12,6 @@ __all__ = ["REASONS", "Alternative", "alternative"]
 
 # Short names of reasons -> heading and text on the page, in its order.
 REASONS = {
-    "video": (
-        "Video",
-        "The engine decodes videos with fn.decoders.video, and has no readers of them yet.",
-    ),
     "framework": ("Other frameworks", "torchdali is for PyTorch."),
     "dynamic": (
         "Parts of the dynamic and the eager mode",
@@ -38,7 +34,6 @@ class Alternative(NamedTuple):
 
 _FUNCTIONS = "call NumPy or torch in fn.python_function or fn.torch_python_function"
 _DEFINITIONS = "define a pipeline with pipeline_def; debug=True runs operators as they are called"
-_SOURCES = "read the data in Python: fn.external_source, or torchdali.DataLoader over a dataset"
 _DLPACK = "take batches from torchdali.plugin.pytorch, and pass the tensors on with DLPack"
 _PIPELINE = "define pipelines with pipeline_def, or use torchdali.Pipeline"
 _REGISTERED = "ask torchdali.backend.RegisteredCPUOps() and its like"
@@ -50,9 +45,6 @@ _OWN_OPERATORS = (
 
 # By kind of the name, if the path has no entry of its own.
 _BY_KIND = {
-    "readers": Alternative("video", _SOURCES),
-    "inputs": Alternative("video", _SOURCES),
-    "video/sequence": Alternative("video", _SOURCES),
     "module": Alternative("insides", "docs/guide/from_dali.md lists the modules that are here"),
     "name": Alternative("insides", "docs/guide/from_dali.md lists what is different from DALI"),
 }
@@ -130,7 +122,9 @@ _BY_PATH = {
         "insides", "write the expression with the operators of Python and torchdali.math"
     ),
     "*.constant": Alternative("insides", "use types.Constant"),
-    "*.experimental.inputs": Alternative("video", _SOURCES),
+    "*.experimental.inputs": Alternative(
+        "dynamic", "use fn.experimental.inputs.video in a pipeline"
+    ),
 }
 _OPERATORS = ("fn", "ops", "experimental.eager", "experimental.dynamic")
 

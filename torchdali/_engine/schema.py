@@ -174,6 +174,7 @@ class OperatorSchema:
     random: bool = False
     side_effects: bool = False
     source: bool = False
+    external: bool = False  # a source of data that the user feeds
     hidden: bool = False
     sequences: bool = False
     volumes: bool = False
@@ -299,6 +300,7 @@ def _schema(raw: dict[str, Any]) -> OperatorSchema:
         random=raw["random"],
         side_effects=raw["side_effects"],
         source=raw["source"],
+        external=raw["external"],
         hidden=raw["hidden"],
         sequences=raw["sequences"],
         volumes=raw["volumes"],

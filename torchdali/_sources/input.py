@@ -53,9 +53,13 @@ class Input:
         lets_samples_fail: whether a sample that the source fails to make costs only the sample.
 
     Attributes:
+        owner: the operator in messages.
         name: of the first operator that reads it.
         clock: times the source.
     """
+
+    owner = OWNER
+    how_to_feed = "call Pipeline.feed_input() once for each run()"
 
     def __init__(
         self,
@@ -89,6 +93,11 @@ class Input:
     def has_source(self) -> bool:
         """Whether the data comes from a Python source; otherwise it is fed."""
         return self._group.source is not None
+
+    @property
+    def has_position(self) -> bool:
+        """Whether a checkpoint has its position."""
+        return self.has_source
 
     @property
     def location(self) -> SourceLocation | None:
@@ -131,24 +140,29 @@ class Input:
             raise _make(
                 PipelineError,
                 f"`{self.name}` has no data",
-                operator=OWNER,
+                operator=self.owner,
                 location=self.location,
-                fix="call Pipeline.feed_input() once for each run()",
+                fix=self.how_to_feed,
             )
         with self._fed:
             while not self._queue:
                 self._fed.wait(_POLL_SECONDS)
 
     def feed(self, data: Any, layout: str | None, cuda_stream: Any = None) -> None:
-        """Queues one batch; one whose call is interrupted is not."""
-        fed = Fed(self.convert(data, layout, 0, cuda_stream))
+        """Queues what is fed; if the call is interrupted, nothing is."""
+        batches = self.batches_of(data, layout, cuda_stream)
         try:
             with self._fed:
-                self._queue.append(fed)
+                self._queue.extend(batches)
                 self._fed.notify()
         except BaseException:
-            self.withdraw(fed, NO_TURN.number)
+            for fed in batches:
+                self.withdraw(fed, NO_TURN.number)
             raise
+
+    def batches_of(self, data: Any, layout: str | None, cuda_stream: Any = None) -> list[Fed]:
+        """Returns the batches of iterations that are made of what is fed at once."""
+        return [Fed(self.convert(data, layout, 0, cuda_stream))]
 
     def queued(self) -> list[Fed]:
         """Returns the batches that were fed and that no turn has taken."""
@@ -282,7 +296,7 @@ class Input:
         return None if source is None else source.checkpoint_warning
 
     def state(self) -> dict[str, Any] | None:
-        """Returns its position after the last take(); None if data is fed."""
+        """Returns its position after the last take(); None if it has none."""
         source = self._group.source
         if source is None:
             return None
@@ -295,7 +309,7 @@ class Input:
         self._iteration, self._epoch = state["iteration"], state["epoch"]
 
     def _error(self, cls: type[Any], message: str) -> Exception:
-        return _make(cls, message, operator=OWNER, location=self._group.location)
+        return _make(cls, message, operator=self.owner, location=self._group.location)
 
     def _fillers(self) -> list[Batch | None]:
         """Returns one batch for each output, if all samples failed."""
@@ -355,7 +369,7 @@ class Input:
                 tensors, known = as_tensor(data, device="cuda" if there else "cpu")
                 known = known[1:]  # the first axis is the batch
         except (ArgumentError, ArgumentTypeError, UnsupportedError) as error:
-            raise _with_context(error, operator=OWNER, location=self._group.location) from None
+            raise _with_context(error, operator=self.owner, location=self._group.location) from None
         if isinstance(tensors, torch.Tensor) and tensors.dim() == 0:
             raise self._error(ArgumentError, "a batch needs an axis for its samples, got a scalar")
         if len(tensors) > self._batch_size:
@@ -368,7 +382,7 @@ class Input:
             raise self._error(ArgumentError, "a batch has at least one sample, got none")
         declared = entry[1].args.get("layout", "") if entry else ""
         layout = layout or known or declared
-        dims = _sample_dims(tensors)
+        dims = tensors.dim() - 1 if isinstance(tensors, torch.Tensor) else tensors[0].dim()
         if layout and len(layout) != dims:
             raise self._error(
                 LayoutError,
@@ -382,7 +396,3 @@ class Input:
             stream = self._group.cuda_stream if cuda_stream is None else cuda_stream
             return self._device.adopt(tensors, stream, copy=not self._group.no_copy), layout
         return batch if self._group.no_copy or self._group.parallel else self._copies.of(batch)
-
-
-def _sample_dims(tensors: torch.Tensor | list[torch.Tensor]) -> int:
-    return tensors.dim() - 1 if isinstance(tensors, torch.Tensor) else tensors[0].dim()

@@ -110,12 +110,12 @@ class Inputs:
         return any(source.is_lost for source in self._sources)
 
     @property
-    def have_sources(self) -> bool:
-        """Whether any of them gets its data from a Python source."""
-        return any(source.has_source for source in self._sources)
+    def have_positions(self) -> bool:
+        """Whether a checkpoint has the position of any of them."""
+        return any(source.has_position for source in self._sources)
 
     def states(self) -> list[Mapping[str, Any] | None]:
-        """Returns the position of each source after the last take(); None if data is fed."""
+        """Returns the position of each source after the last take(); None if it has none."""
         return [source.state() for source in self._sources]
 
     def release_unused_memory(self) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from torchdali._common.bad_samples import lets_samples_fail
 from torchdali._common.location import user_stack_level
 from torchdali._engine.extension import _C
+from torchdali._sources.divided_input import DividedInput
 from torchdali._sources.group import SourceGroup
 from torchdali._sources.input import Input
 from torchdali._sources.inputs import Inputs
@@ -64,7 +65,7 @@ def build_run(
     )
     nodes, names = plan.merged(executor.kept, executor.merged_into)
     try:
-        inputs = _make_inputs(nodes, names, options, processes, device)
+        inputs = _make_inputs(executor, nodes, names, options, processes, device)
     except BaseException:
         executor.close()
         raise
@@ -85,6 +86,7 @@ def build_run(
 
 
 def _make_inputs(
+    executor: Any,
     nodes: Sequence[OpNode],
     names: Mapping[int, str],
     options: Options,
@@ -97,9 +99,16 @@ def _make_inputs(
     for node in nodes:
         if isinstance(node.group, SourceGroup):
             groups.setdefault(id(node.group), []).append(node)
+        elif node.schema.external:
+            groups[id(node)] = [node]
     sources: list[Input] = []
     by_name: dict[str, Input] = {}
     for members in groups.values():
+        if members[0].group is None:
+            name = names[members[0].ordinal]
+            by_name[name] = DividedInput(name, members[0], options.batch_size, executor.divide)
+            sources.append(by_name[name])
+            continue
         group: SourceGroup = members[0].group
         entries: list[tuple[str, OpNode] | None] = [None] * (group.num_outputs or 1)
         for node in members:

@@ -143,7 +143,7 @@ def _check(checkpoint: Checkpoint, run: Run) -> None:
         if own.seed != stored.seed:
             raise _other(f"the seed of {own} is {own.seed}, in the checkpoint {stored.seed}")
     if len(checkpoint.inputs) != len(run.inputs) or any(
-        source.has_source != (state is not None)
+        source.has_position != (state is not None)
         for source, state in zip(run.inputs, checkpoint.inputs, strict=True)
     ):
         raise _other("its external sources get their data in another way")

@@ -55,8 +55,11 @@ class Feeding:
     ) -> None:
         """Feeds one batch to an external source; each iteration takes one. Any thread may do so.
 
+        fn.experimental.inputs.video makes the batches of many iterations from one video.
+
         Args:
-            data_node: the DataNode of an fn.external_source without `source`, or its name.
+            data_node: the DataNode of an fn.external_source without `source`, or of an
+                fn.experimental.inputs.video; or its name.
             data: an array with the batch as first axis, a list of arrays with one sample each, or
                 a TensorListCPU.
             layout: axes of a sample; None takes that of `data` or of the external source.

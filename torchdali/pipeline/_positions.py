@@ -23,7 +23,7 @@ class RunState:
         iterations: taken so far.
         samples: in those iterations.
         sources: state of each reader, by the name of its operator.
-        inputs: state of each external source; None if data is fed.
+        inputs: state of each external source; None if it has none.
         ended: the data has ended, and reset() was not called.
         resets: calls of reset() after an end of data that the user has not reached.
     """
@@ -56,7 +56,7 @@ class SourcePositions:
 
     def start(self, iteration: int, inputs: Inputs) -> None:
         """Begins to track sources after `iteration` iterations. Fed data has no position."""
-        self.tracks = inputs.have_sources
+        self.tracks = inputs.have_positions
         self._after = collections.deque([(iteration, inputs.states())])
 
     def note(self, taken: int, scheduled: int, inputs: Inputs) -> None:

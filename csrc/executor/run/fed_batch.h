@@ -9,6 +9,7 @@
 #include "core/source.h"
 #include "executor/graph/graph.h"
 #include "executor/run/bad_samples.h"
+#include "executor/run/execution_plan.h"
 
 namespace torchdali {
 
@@ -25,6 +26,10 @@ struct FedBatch {
 // Adds the samples of `fed`, for the external source `node`, that failed. Another source may have
 // failed for them too.
 void add_failed(const FedBatch& fed, const Node& node, int batch_size, BadSamples& bad);
+
+// ExternalSource::divide() of the source with this name. Errors name it.
+std::shared_ptr<const FedData> divide(const ExecutionPlan& plan, const std::string& name,
+                                      std::unique_ptr<ExternalBatch> fed);
 
 // Gives a batch without data the size of the others, which is not larger.
 void set_size(ExternalBatch& batch, int size);

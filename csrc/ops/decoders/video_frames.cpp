@@ -71,7 +71,7 @@ void turned_pixels(const kernels::Picture& picture, int degrees,
 }
 
 void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> frames, bool upright,
-                   kernels::PixelOutput colors, uint8_t* out) {
+                   kernels::PixelOutput colors, uint8_t* out, int threads) {
   std::vector<int64_t> wanted;
   std::vector<size_t> places;
   for (size_t i = 0; i < frames.size(); ++i) {
@@ -85,7 +85,7 @@ void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> f
   const kernels::PictureRegion whole = {0, 0, static_cast<int>(shape[1]),
                                         static_cast<int>(shape[0])};
   std::vector<uint8_t> unturned;
-  video.decode(wanted, [&](size_t i, const kernels::Picture& picture) {
+  const auto use = [&](size_t i, const kernels::Picture& picture) {
     const int64_t size = int64_t{picture.width} * picture.height * channels;
     uint8_t* to = out + static_cast<int64_t>(places[i]) * size;
     if (i > 0 && wanted[i] == wanted[i - 1]) {  // repeated: given in the order of `wanted`
@@ -93,7 +93,8 @@ void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> f
       return;
     }
     turned_pixels(picture, degrees, whole, colors, unturned, to);
-  });
+  };
+  video.decode(wanted, use, threads);
 }
 
 void frame_choice_args(SchemaBuilder& schema) {

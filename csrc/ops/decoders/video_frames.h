@@ -25,9 +25,10 @@ void turned_pixels(const kernels::Picture& picture, int degrees,
                    const kernels::PictureRegion& window, kernels::PixelOutput colors,
                    std::vector<uint8_t>& unturned, uint8_t* out);
 
-// Writes frames[i] to out + i * (size of a frame); a frame of -1 is left out.
+// Writes frames[i] to out + i * (size of a frame); a frame of -1 is left out. `threads`: of the
+// decoder.
 void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> frames, bool upright,
-                   kernels::PixelOutput colors, uint8_t* out);
+                   kernels::PixelOutput colors, uint8_t* out, int threads = 1);
 
 // `pad_mode`: what follows the last frame. Raises kValue.
 struct PadMode {

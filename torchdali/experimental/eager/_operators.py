@@ -93,7 +93,8 @@ def _install(package: ModuleType, added: Iterable[OperatorSchema]) -> None:
         for name, schema in own.items()
         if schema.source
         and not schema.hidden
-        and name not in ("external_source", "readers.tfrecord")
+        and not schema.external
+        and name != "readers.tfrecord"
     )
     old = [name for name in ALIASES if name.startswith("experimental.") and ALIASES[name] in made]
     made.update((name, _function(own[ALIASES[name]])) for name in old)

@@ -20,7 +20,7 @@ from torchdali._sources.group import SourceGroup
 from torchdali._sources.input import Input
 from torchdali._sources.turn import Turn
 from torchdali.data_node import DataNode, OpNode
-from torchdali.errors import PipelineError, _make
+from torchdali.errors import PipelineError, UnsupportedError, _make
 from torchdali.pipeline._debug.batches import BatchSize, wanted_samples, with_data
 from torchdali.pipeline._debug.call_site import CallSite
 from torchdali.pipeline._debug.calls import Calls
@@ -260,6 +260,14 @@ class EagerExecutor:
 
     def run(self, node: OpNode) -> tuple[DataNode, ...]:
         """Runs an operator that the definition calls."""
+        if node.schema.external and node.group is None:
+            raise _make(
+                UnsupportedError,
+                "debug mode cannot feed this operator",
+                operator=node.schema.fn_name,
+                location=node.location,
+                fix="run the pipeline without debug=True",
+            )
         site, dropped = self.calls.next(node)
         self._keep_fed(dropped)
         wanted = wanted_samples(node)

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.experimental.inputs.video: the sequences of encoded videos that the user feeds.
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "core/source.h"
+#include "ops/decoders/video_frames.h"
+
+namespace torchdali {
+namespace {
+
+using io::video::VideoFile;
+
+// A video, and the owner of its bytes.
+struct OpenVideo {
+  std::unique_ptr<ExternalBatch> fed;
+  std::shared_ptr<const VideoFile> file;
+};
+
+struct SequenceBatch final : ExternalBatch {
+  std::shared_ptr<const OpenVideo> video;
+  int64_t first_frame = 0;
+};
+
+class FedVideo final : public FedData {
+ public:
+  FedVideo(OpenVideo video, int64_t length, int batch_size)
+      : video_(std::make_shared<const OpenVideo>(std::move(video))),
+        length_(length),
+        batch_size_(batch_size) {}
+
+  int64_t batches() const override { return parts(sequences(), batch_size_); }
+  std::unique_ptr<ExternalBatch> batch(int64_t index) const override {
+    auto batch = std::make_unique<SequenceBatch>();
+    const int64_t first = index * batch_size_;
+    batch->size = static_cast<int>(std::min<int64_t>(batch_size_, sequences() - first));
+    batch->samples.assign(static_cast<size_t>(batch->size), video_->fed->samples[0]);
+    batch->video = video_;
+    batch->first_frame = first * length_;
+    return batch;
+  }
+
+ private:
+  static int64_t parts(int64_t whole, int64_t size) { return (whole - 1) / size + 1; }
+  int64_t sequences() const { return parts(video_->file->frames(), length_); }
+
+  std::shared_ptr<const OpenVideo> video_;
+  int64_t length_;
+  int batch_size_;
+};
+
+class VideoInput final : public ExternalSource {
+ public:
+  explicit VideoInput(const OpSpec& spec)
+      : name_(spec.name),
+        batch_size_(spec.max_batch_size),
+        decoder_threads_(std::max(1, spec.num_threads / std::max(1, spec.max_batch_size))),
+        length_(spec.get<int64_t>("sequence_length")),
+        upright_(spec.get<bool>("adjust_orientation")) {
+    const auto policy = spec.get<std::string>("last_sequence_policy");
+    TORCHDALI_CHECK(length_ > 0, "`sequence_length` is ", length_, ", expected 1 or more");
+    TORCHDALI_CHECK(policy == "partial" || policy == "pad", "`last_sequence_policy` is \"", policy,
+                    "\", expected \"partial\" or \"pad\"");
+    pads_ = policy == "pad";
+  }
+
+  void accept(ExternalBatch& /*batch*/) const override {}  // made by divide()
+  std::shared_ptr<const FedData> divide(std::unique_ptr<ExternalBatch> fed) const override {
+    TORCHDALI_CHECK(fed->size == 1, "takes one video at a time, a batch of one sample, got ",
+                    fed->size, to_fix("feed the videos one after another; they are queued"));
+    const SampleView& bytes = fed->samples[0];
+    TORCHDALI_CHECK_KIND(kType, bytes.dtype == DType::kUInt8 && bytes.shape.ndim() == 1,
+                         "takes an encoded video, a 1-D tensor of uint8, got ",
+                         dtype_name(bytes.dtype), " of shape ", bytes.shape);
+    auto file =
+        VideoFile::open(std::span(bytes.as<const uint8_t>(), static_cast<size_t>(bytes.volume())));
+    TORCHDALI_CHECK_KIND(kData, file->frames() > 0, "the video has no frames");
+    return std::make_shared<FedVideo>(OpenVideo{std::move(fed), std::move(file)}, length_,
+                                      batch_size_);
+  }
+  std::unique_ptr<SourceBatch> next_batch(int /*max_size*/) override {
+    raise(ErrorKind::kRuntime, "has no data; call Pipeline.feed_input(\"", name_,
+          "\", ...) before the pipeline runs");
+  }
+
+  void run(SampleContext& ctx) const override {
+    const auto& batch = ctx.source_batch<SequenceBatch>();
+    const VideoFile& file = *batch.video->file;
+    const int64_t first = batch.first_frame + ctx.index_in_batch() * length_;
+    std::vector<int64_t> frames(static_cast<size_t>(std::min(length_, file.frames() - first)));
+    std::iota(frames.begin(), frames.end(), first);
+    const int64_t there = std::ssize(frames);
+    const int64_t length = pads_ ? length_ : there;
+    const Shape shape = frame_shape(file, upright_);
+    auto* out =
+        ctx.output(0, DType::kUInt8, {length, shape[0], shape[1], shape[2]}, "FHWC").as<uint8_t>();
+    decode_frames(file, frames, upright_, kernels::PixelOutput::kRGB, out, decoder_threads_);
+    const int64_t size = shape.volume();
+    std::memset(out + there * size, 0, static_cast<size_t>((length - there) * size));
+  }
+
+ private:
+  std::string name_;
+  int batch_size_, decoder_threads_;
+  int64_t length_;
+  bool upright_;
+  bool pads_ = false;
+};
+
+TORCHDALI_OPERATOR("experimental.inputs.video")
+    .doc(
+        "Divides encoded videos, which Pipeline.feed_input() brings in, into sequences of frames, "
+        "with FFmpeg's libraries. One video gives as many iterations as it has batches of "
+        "sequences; its last batch may have fewer of them than `batch_size`, and the next video "
+        "begins with a batch of its own. Videos that are fed meanwhile are queued. Unlike "
+        "fn.decoders.video, it needs no memory for a whole decoded video.\n\n"
+        "feed_input() takes one file at a time: a list of one 1-D array of uint8, or an array "
+        "[1, bytes]. It raises an error for data that is no video. `device=\"mixed\"` decodes on "
+        "the CPU, too, and copies the frames to the GPU.")
+    .output("frames", "Sequences of frames of the video, uint8, layout \"FHWC\", RGB.")
+    .required_arg("sequence_length", ArgType::kInt, "Number of frames of a sequence, 1 or more.")
+    .arg("last_sequence_policy", "partial",
+         "If the video ends within a sequence: \"partial\" makes that one shorter, \"pad\" adds "
+         "black frames.")
+    .arg("blocking", false,
+         "If no video was fed, wait for another thread to call feed_input() instead of raising an "
+         "error.")
+    .arg("no_copy", false,
+         "Use the user's memory, which must not change before the frames of the video were taken. "
+         "By default the file is copied when it is fed.")
+    .arg("adjust_orientation", true,
+         "Turn the frames by the rotation that the file asks for, as players do. DALI does not. "
+         "torchdali only.")
+    .arg("affine", true, "For DALI's threads that feed the GPU's decoder. Has no effect.")
+    .external_source()
+    .mixed()
+    .cpu<VideoInput>();
+
+}  // namespace
+}  // namespace torchdali
