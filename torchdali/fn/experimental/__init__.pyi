@@ -8,11 +8,13 @@ from numpy.typing import NDArray
 
 from torchdali import types
 from torchdali.data_node import DataNode
+from torchdali.fn.experimental import inputs as inputs
 from torchdali.fn.experimental import readers as readers
 
 __all__ = [
     "dilate",
     "erode",
+    "inputs",
     "median_blur",
     "readers",
     "remap",

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torchdali import types
 from torchdali.data_node import DataNode
 from torchdali.fn._callables import _Operator
+from torchdali.ops.experimental import inputs as inputs
 from torchdali.ops.experimental import readers as readers
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Remap",
     "Resize",
     "WarpPerspective",
+    "inputs",
     "readers",
 ]
 
