@@ -46,7 +46,7 @@ class PyExecutor {
   // Raises StopIteration at the end of the data. As Executor::schedule(), it takes the data of all
   // sources or of none.
   void schedule(const std::vector<Fed>& fed, std::vector<uint64_t> sample_ids);
-  // The batches of iterations that a source makes of what was fed at once: a list of PyFedPart.
+  // The batches of iterations that a source makes of data that was fed: a list of PyFedPart.
   // Any thread.
   nb::list divide(const std::string& name, const nb::object& data);
   // The name of an external source, its data and layout. The data is a list, or a sample.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DividedInput: a source that makes the batches of several iterations from what is fed at once."""
+"""DividedInput: a source that makes the batches of several iterations from data that is fed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Part(Fed):
     """The batch of one iteration.
 
     Attributes:
-        index: among the batches of what was fed at once.
+        index: among the batches of the data that was fed at once.
         count: how many those are.
     """
 
@@ -30,10 +30,10 @@ class _Part(Fed):
 
 
 class DividedInput(Input):
-    """An Input whose operator divides what is fed, such as a video, into the batches of iterations.
+    """An Input whose operator divides fed data, such as a video, into the batches of iterations.
 
-    Its position in a checkpoint is the number of batches that were taken of what was fed last.
-    Resuming skips as many of what is fed first.
+    Its position in a checkpoint is the number of batches that were taken of the data, such as a
+    video, that is in use. After resuming, as many are skipped of the first data.
 
     Args:
         name: of the operator.
@@ -58,10 +58,10 @@ class DividedInput(Input):
         )
         self.owner = node.schema.fn_name
         super().__init__(group, [(name, node)], batch_size)
-        self._expected = [None]  # the operator checks what is fed
+        self._expected = [None]  # the operator checks its data
         self._divide = divide
         self._position = 0
-        self._skipped = 0  # batches to skip of what is fed next
+        self._skipped = 0  # batches to skip of the next data
 
     @property
     def has_position(self) -> bool:
@@ -87,8 +87,8 @@ class DividedInput(Input):
             self._skipped = skipped
             raise self._error(
                 ArgumentError,
-                f"the checkpoint was made after {skipped} batches of what had been fed, and this "
-                f"has {len(parts)}; after resuming, feed first what was not used up",
+                f"the checkpoint was made after {skipped} batches of the data in use, and this "
+                f"has {len(parts)}; after resuming, feed first the data that was in use",
             )
         return [
             _Part((part, ""), index=i, count=len(parts))

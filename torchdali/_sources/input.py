@@ -149,7 +149,7 @@ class Input:
                 self._fed.wait(_POLL_SECONDS)
 
     def feed(self, data: Any, layout: str | None, cuda_stream: Any = None) -> None:
-        """Queues what is fed; if the call is interrupted, nothing is."""
+        """Queues data, or none of it if the call is interrupted."""
         batches = self.batches_of(data, layout, cuda_stream)
         try:
             with self._fed:
@@ -161,7 +161,7 @@ class Input:
             raise
 
     def batches_of(self, data: Any, layout: str | None, cuda_stream: Any = None) -> list[Fed]:
-        """Returns the batches of iterations that are made of what is fed at once."""
+        """Returns the batches of iterations that are made of data that is fed."""
         return [Fed(self.convert(data, layout, 0, cuda_stream))]
 
     def queued(self) -> list[Fed]:
