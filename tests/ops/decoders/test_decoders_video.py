@@ -14,7 +14,7 @@ from helpers.cases import for_each
 from helpers.ops import OpCase, PerSample, run_op
 from helpers.videos import as_tensor, committed
 
-from torchdali import fn
+from torchdali import _C, fn
 from torchdali.errors import DataError, UnsupportedError
 
 OP = "decoders.video"
@@ -252,6 +252,30 @@ def test_damaged_bytes_are_errors_or_frames(name):
         except (DataError, UnsupportedError):
             outcomes.add("error")
     assert outcomes == {"frames", "error"}
+
+
+def test_indices_of_videos_in_memory_are_kept_by_their_bytes():
+    def used(file) -> tuple[list[bool], list[int]]:
+        """Whether each frame is as expected, and how many indices are kept, found and missing."""
+        before = _C.video_index_cache()
+        frames = run_op(OP, file, frames=[7, 2])
+        after = _C.video_index_cache()
+        return [torch.equal(frames[i], whole[k]) for i, k in enumerate([7, 2])], [
+            after[i] - before[i] for i in (0, 2, 3)
+        ]
+
+    file = committed("h264.mp4")
+    whole = run_op(OP, file)
+    file = torch.cat([file, as_tensor(b"\0\0\0\x0cfreeabcd")])  # a box of MP4 that is passed over
+    assert used(file) == ([True, True], [1, 0, 1])
+    assert used(file) == ([True, True], [0, 1, 0])
+    file[-1] += 1
+    assert used(file) == ([True, True], [1, 0, 1])
+    assert _C.video_index_cache()[1] > 0
+    file = torch.zeros_like(file)
+    for _ in range(2):
+        with pytest.raises(DataError):
+            used(file)
 
 
 def test_the_old_name_is_the_same_operator():
