@@ -10,6 +10,7 @@
 #include "io/codecs.h"
 #include "io/jpeg_decoder/choice.h"
 #include "io/png_decoder/choice.h"
+#include "io/video/index_files.h"
 #include "io/video/library.h"
 #include "python/bind.h"
 
@@ -168,6 +169,14 @@ void bind_registry(nb::module_& m) {
         return nb::make_tuple(info.release, info.license, info.missing, info.decoders);
       },
       "FFmpeg's version, its license, why it cannot be used (or empty), and the codecs.");
+  m.def(
+      "video_index_cache",
+      [] {
+        const auto state = io::video::index_cache_state();
+        return nb::make_tuple(state.entries, state.bytes, state.hits, state.misses);
+      },
+      "Indices of videos in memory: how many are kept, their bytes, how many were found, and how "
+      "many were not.");
   m.def("code", &code, nb::arg("address"), nb::arg("owner"), nb::arg("text") = "",
         "Compiled code as an argument of an operator. Keeps its owner.");
   m.def("derive_seed", &derive_seed, nb::arg("seed"), nb::arg("stream"),

@@ -760,8 +760,8 @@ class Video(_Operator):
         pad_mode: str or DataNode, default "constant". What follows the last frame, if the
             sequence is longer than the video: "none", which makes it shorter; "constant",
             `fill_value`; "edge" or "repeat", the last frame; "reflect_1001" or "symmetric", the
-            frames in reverse order with the last one again; "reflect_101" or "reflect", without
-            it. A value for each sample is text as uint8.
+            frames of the video in reverse order with the last one again; "reflect_101" or
+            "reflect", without it. A value for each sample is text as uint8.
         fill_value: int or list of int, default [0]. The color of frames that "constant" adds, 0
             to 255: one value, or one for each channel.
         build_index: bool, default True. Look at all packets first, which makes the numbers of

@@ -7,7 +7,10 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <optional>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -77,7 +80,57 @@ bool store(const fs::path& place, const std::string& text) {
   return false;
 }
 
+// Indices by the version of the contents, as they are stored: a tenth of the memory that they take
+// up in use.
+class IndexCache {
+ public:
+  static IndexCache& instance() {
+    static IndexCache& cache = *new IndexCache;  // threads may use it until the process ends
+    return cache;
+  }
+  std::string find(const std::string& version) {
+    const std::lock_guard lock(mutex_);
+    const auto found = texts_.find(version);
+    ++(found == texts_.end() ? state_.misses : state_.hits);
+    return found == texts_.end() ? std::string() : found->second;
+  }
+  // If there is no space, it is not kept: of data sets that are larger than the cache, a part is
+  // found in each epoch. To drop the oldest ones instead would drop all before their next use.
+  void keep(const std::string& version, std::string text) {
+    constexpr int64_t kMaxBytes = int64_t{64} << 20;
+    const auto bytes = static_cast<int64_t>(version.size() + text.size() + 128);
+    const std::lock_guard lock(mutex_);
+    if (state_.bytes + bytes > kMaxBytes) return;
+    if (!texts_.emplace(version, std::move(text)).second) return;
+    state_.bytes += bytes;
+    ++state_.entries;
+  }
+  IndexCacheState state() {
+    const std::lock_guard lock(mutex_);
+    return state_;
+  }
+
+ private:
+  IndexCache() = default;
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::string> texts_;
+  IndexCacheState state_;
+};
+
 }  // namespace
+
+IndexCacheState index_cache_state() { return IndexCache::instance().state(); }
+
+Index find_index(std::span<const uint8_t> contents, const FileBytes& bytes) {
+  IndexCache& cache = IndexCache::instance();
+  const std::string version = str_cat(contents.size(), ' ', content_hash(contents));
+  if (const std::string text = cache.find(version); !text.empty())
+    return parse_index({reinterpret_cast<const uint8_t*>(text.data()), text.size()}, version,
+                       bytes.size());
+  Index index = build_index(bytes);
+  cache.keep(version, serialize(index, version));
+  return index;
+}
 
 Index find_index(const std::string& path, const FileBytes& bytes) {
   const std::string version = version_of(path, bytes);

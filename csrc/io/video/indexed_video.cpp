@@ -197,10 +197,13 @@ void IndexedVideo::decode(std::span<const int64_t> frames, const Use& use, int t
   std::sort(all.begin(), all.end(), [](const Wanted& a, const Wanted& b) {
     return std::pair(a.frame, a.i) < std::pair(b.frame, b.i);
   });
-  // A clip that follows the last one, or is the first, is taken to be one of a sequence.
+  // A clip that follows the last one is taken to be one of a sequence, and so is the first one of
+  // the file, unless it is so short that to begin anew is cheaper than to feed the decoder until it
+  // gives its pictures out by itself.
   const int64_t first = all.front().frame, last = all.back().frame;
   const int64_t expected = expected_.exchange(last + 1);
-  const bool in_sequence = first == 0 || (first >= expected && first - expected <= last - first);
+  const bool in_sequence = first == 0 ? last > index_.facts->reorder
+                                      : first >= expected && first - expected <= last - first;
 
   std::span<Wanted> left(all);
   while (!left.empty()) {

@@ -27,7 +27,7 @@ std::shared_ptr<const VideoFile> VideoFile::open(std::span<const uint8_t> memory
   (void)library();
   auto bytes = std::make_unique<const FileBytes>("the video", memory);
   if (!options.exact) return std::make_shared<ApproximateVideo>(std::move(bytes));
-  Index index = build_index(*bytes);
+  Index index = options.keep_index ? find_index(memory, *bytes) : build_index(*bytes);
   return std::make_shared<IndexedVideo>(std::move(bytes), std::move(index));
 }
 

@@ -29,9 +29,8 @@ struct StreamInfo {
 
 // Where frames come from.
 struct OpenOptions {
-  bool exact = true;  // from an index; otherwise frame numbers are estimated from the rate
-  bool keep_index =
-      true;  // read it from, and write it to, where indices are kept; local files only
+  bool exact = true;       // from an index; otherwise frame numbers are estimated from the rate
+  bool keep_index = true;  // read it from, and write it to, where indices are kept
 };
 
 // Immutable, and used by any number of threads.

@@ -2,7 +2,6 @@
 #include "ops/decoders/video_frames.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <string>
 
@@ -21,27 +20,7 @@ void turn(const uint8_t* from, int64_t height, int64_t width, int64_t channels, 
     }
 }
 
-constexpr std::array kPadModes = {
-    PadMode{"none", false, kernels::Border::kConstant},
-    PadMode{"constant", true, kernels::Border::kConstant},
-    PadMode{"edge", true, kernels::Border::kClamp},
-    PadMode{"repeat", true, kernels::Border::kClamp},
-    PadMode{"reflect_1001", true, kernels::Border::kReflect1001},
-    PadMode{"symmetric", true, kernels::Border::kReflect1001},
-    PadMode{"reflect_101", true, kernels::Border::kReflect101},
-    PadMode{"reflect", true, kernels::Border::kReflect101},
-};
-
 }  // namespace
-
-const PadMode& pad_mode_of(std::string_view name) {
-  for (const PadMode& mode : kPadModes)
-    if (name == mode.name) return mode;
-  raise(
-      ErrorKind::kValue, "`pad_mode` is \"", name,
-      R"(", expected "none", "constant", "edge" (or "repeat"), "reflect_1001" (or "symmetric") or )"
-      R"("reflect_101" (or "reflect"))");
-}
 
 Shape frame_shape(const io::video::VideoFile& video, bool upright, kernels::PixelOutput colors) {
   const io::video::StreamInfo& info = video.info();
@@ -115,13 +94,13 @@ void frame_choice_args(SchemaBuilder& schema) {
                     "The numbers of the frames, in any order; they may repeat. Instead of the "
                     "arguments above.",
                     Arity::kPerSample)
-      .arg(
-          "pad_mode", "constant",
-          "What follows the last frame, if the sequence is longer than the video: \"none\", which "
-          "makes it shorter; \"constant\", `fill_value`; \"edge\" or \"repeat\", the last frame; "
-          "\"reflect_1001\" or \"symmetric\", the frames in reverse order with the last one again; "
-          "\"reflect_101\" or \"reflect\", without it. A value for each sample is text as uint8.",
-          Arity::kPerSample)
+      .arg("pad_mode", "constant",
+           "What follows the last frame, if the sequence is longer than the video: \"none\", which "
+           "makes it shorter; \"constant\", `fill_value`; \"edge\" or \"repeat\", the last frame; "
+           "\"reflect_1001\" or \"symmetric\", the frames of the video in reverse order with the "
+           "last one again; \"reflect_101\" or \"reflect\", without it. A value for each sample is "
+           "text as uint8.",
+           Arity::kPerSample)
       .arg("fill_value", std::vector<int64_t>{0},
            "The color of frames that \"constant\" adds, 0 to 255: one value, or one for each "
            "channel.");
@@ -190,11 +169,9 @@ std::vector<int64_t> FrameChoice::operator()(const SampleContext& ctx, int64_t c
   if (!pad.pads) length = std::min(length, available);
   constexpr int64_t kMost = int64_t{1} << 31;
   TORCHDALI_CHECK(length < kMost, "a sequence of ", length, " frames is too long");
-  std::vector<int64_t> frames(static_cast<size_t>(length));
-  for (int64_t i = 0; i < length; ++i) {
-    const int64_t from = kernels::border_index(i, available, pad.border);
-    frames[static_cast<size_t>(i)] = from < 0 ? -1 : start + from * stride;
-  }
+  TORCHDALI_CHECK(stride < kMost, "`stride` is ", stride, ", expected less than ", kMost);
+  std::vector<int64_t> frames;
+  sequence_frames({.begin = 0, .size = count, .border = pad.border}, start, stride, length, frames);
   return frames;
 }
 

@@ -5,14 +5,13 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "core/argument.h"
 #include "core/operator.h"
 #include "io/video/video_file.h"
-#include "kernels/border.h"
 #include "kernels/video/to_rgb.h"
+#include "ops/decoders/frame_padding.h"
 
 namespace torchdali {
 
@@ -29,14 +28,6 @@ void turned_pixels(const kernels::Picture& picture, int degrees,
 // decoder.
 void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> frames, bool upright,
                    kernels::PixelOutput colors, uint8_t* out, int threads = 1);
-
-// `pad_mode`: what follows the last frame. Raises kValue.
-struct PadMode {
-  const char* name = "constant";
-  bool pads = true;
-  kernels::Border border = kernels::Border::kConstant;
-};
-const PadMode& pad_mode_of(std::string_view name);
 
 // The arguments that choose frames: `start_frame`, `end_frame`, `sequence_length`, `stride`,
 // `frames`, `pad_mode` and `fill_value`.

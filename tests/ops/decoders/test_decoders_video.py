@@ -14,7 +14,7 @@ from helpers.cases import for_each
 from helpers.ops import OpCase, PerSample, run_op
 from helpers.videos import as_tensor, committed
 
-from torchdali import fn
+from torchdali import _C, fn
 from torchdali.errors import DataError, UnsupportedError
 
 OP = "decoders.video"
@@ -163,11 +163,13 @@ def sequence(**args) -> list[int]:
         ({"start_frame": 10, "end_frame": 14}, [10, 11, -1, -1]),
         ({"start_frame": 10, "end_frame": 14, "pad_mode": "none"}, [10, 11]),
         ({"start_frame": 5, "sequence_length": 4, "stride": 5, "pad_mode": "edge"},
-         [5, 10, 10, 10]),
+         [5, 10, 11, 11]),
         ({"start_frame": 9, "sequence_length": 7, "pad_mode": "symmetric"},
-         [9, 10, 11, 11, 10, 9, 9]),
+         [9, 10, 11, 11, 10, 9, 8]),
         ({"start_frame": 9, "sequence_length": 7, "pad_mode": "reflect"},
-         [9, 10, 11, 10, 9, 10, 11]),
+         [9, 10, 11, 10, 9, 8, 7]),
+        ({"start_frame": 6, "sequence_length": 5, "stride": 4, "pad_mode": "reflect"},
+         [6, 10, 8, 4, 0]),
         ({"frames": [7, 7, 0]}, [7, 7, 0]),
     ],
 )  # fmt: skip
@@ -184,6 +186,7 @@ def test_the_frames_of_a_sequence(args, expected):
         ({"frames": [3], "stride": 2}, "`frames` excludes start_frame"),
         ({"end_frame": 3, "sequence_length": 2}, "`end_frame` excludes sequence_length"),
         ({"start_frame": 3, "end_frame": 3}, "`end_frame` is 3, but start_frame is 3"),
+        ({"stride": 2**31}, "`stride` is 2147483648, expected less than"),
         ({"stride": 0}, "`stride` is 0, expected 1 or more"),
         ({"sequence_length": 0}, "`sequence_length` is 0, expected 1 or more"),
         ({"pad_mode": "wrap"}, '`pad_mode` is "wrap", expected "none"'),
@@ -249,6 +252,30 @@ def test_damaged_bytes_are_errors_or_frames(name):
         except (DataError, UnsupportedError):
             outcomes.add("error")
     assert outcomes == {"frames", "error"}
+
+
+def test_indices_of_videos_in_memory_are_kept_by_their_bytes():
+    def used(file) -> tuple[list[bool], list[int]]:
+        """Whether each frame is as expected, and how many indices are kept, found and missing."""
+        before = _C.video_index_cache()
+        frames = run_op(OP, file, frames=[7, 2])
+        after = _C.video_index_cache()
+        return [torch.equal(frames[i], whole[k]) for i, k in enumerate([7, 2])], [
+            after[i] - before[i] for i in (0, 2, 3)
+        ]
+
+    file = committed("h264.mp4")
+    whole = run_op(OP, file)
+    file = torch.cat([file, as_tensor(b"\0\0\0\x0cfreeabcd")])  # a box of MP4 that is passed over
+    assert used(file) == ([True, True], [1, 0, 1])
+    assert used(file) == ([True, True], [0, 1, 0])
+    file[-1] += 1
+    assert used(file) == ([True, True], [1, 0, 1])
+    assert _C.video_index_cache()[1] > 0
+    file = torch.zeros_like(file)
+    for _ in range(2):
+        with pytest.raises(DataError):
+            used(file)
 
 
 def test_the_old_name_is_the_same_operator():

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "ops/decoders/frame_padding.h"
 
 namespace torchdali {
 namespace {
@@ -68,9 +69,8 @@ int64_t count_clips(const ClipRules& rules, const FrameRange& range) {
 void clip_frames(const ClipRules& rules, const FrameRange& range, int64_t clip, RandomStream random,
                  std::vector<int64_t>& frames) {
   const int64_t size = range.size();
-  frames.clear();
-  frames.reserve(static_cast<size_t>(rules.length));
   if (rules.uniform) {  // as NumPy's linspace(0, size - 1, length), without fractions
+    frames.clear();
     for (int64_t i = 0; i < rules.length; ++i)
       frames.push_back(range.begin + (rules.length == 1 ? 0 : i * (size - 1) / (rules.length - 1)));
     return;
@@ -81,10 +81,8 @@ void clip_frames(const ClipRules& rules, const FrameRange& range, int64_t clip, 
   else if (const int64_t room = std::min(rules.jitter, size - rules.least_extent() - first);
            room > 0)
     first += random.uniform_int(0, room);
-  for (int64_t i = 0; i < rules.length; ++i) {
-    const int64_t frame = kernels::border_index(first + i * rules.stride, size, rules.border);
-    frames.push_back(frame < 0 ? -1 : range.begin + frame);
-  }
+  sequence_frames({.begin = range.begin, .size = size, .border = rules.border}, first, rules.stride,
+                  rules.length, frames);
 }
 
 }  // namespace torchdali

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.experimental.readers.video: fn.readers.video with other arguments for ranges and padding.
 #include "core/operator.h"
-#include "ops/decoders/video_frames.h"
+#include "ops/decoders/frame_padding.h"
 #include "ops/readers/video/video_reader.h"
 
 namespace torchdali {

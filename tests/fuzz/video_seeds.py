@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes inputs for the fuzzer of videos to start from: indices, and packets of each codec.
+
+``python tests/fuzz/video_seeds.py FOLDER``; video_fuzz.cpp says what an input is. Indices are those
+that torchdali makes of the committed videos.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+VIDEOS = Path(__file__).resolve().parents[1] / "data" / "videos"
+_INDEX, _DAMAGED_INDEX, _PACKET, _BOTH_FORMS = range(4)
+_H264, _HEVC, _VP8, _VP9 = range(4)
+_CODE = b"\0\0\0\1"
+
+
+def _indices() -> Iterator[bytes]:
+    from torchdali import Pipeline, fn
+
+    with tempfile.TemporaryDirectory() as folder:
+        for path in sorted(VIDEOS.iterdir()):
+            copy = Path(shutil.copy(path, folder))
+            pipe = Pipeline(1, 1, device_id=None)
+            with pipe:
+                pipe.set_outputs(fn.readers.video(filenames=[str(copy)], sequence_length=1))
+            pipe.build()
+            text = copy.with_name(copy.name + ".tdvi").read_bytes()
+            yield bytes([_DAMAGED_INDEX]) + text
+            version = text[16]  # its length, less than 128
+            size = copy.stat().st_size
+            yield bytes([_INDEX, size >> 8, size & 255]) + text[17 + version :]
+
+
+def _units(codec: int) -> Iterator[bytes]:
+    """Yields packets with start codes: what may come before a slice, and kinds of slices."""
+    if codec == _H264:
+        before = [b"", b"\x09\xf0", b"\x67\x64\0\x0a\xac", b"\x06\x06\x01\xc4\x80"]
+        before += [b"\x06\x05\x03abc\x06\x01\x40\x80", b"\x06\xff\x02\x00\0\0\3\x01\x80"]
+        kinds = [b"\x65\x88\x84", b"\x41\x9a", b"\x01\x9e", b"\x21"]
+    else:
+        before = [b"", b"\x40\x01\x0c", b"\x42\x01\x01", b"\x4e\x01\x05"]
+        kinds = [bytes([kind << 1, 1, 0xAF]) for kind in (1, 16, 19, 20, 21, 32)]
+    for first in before:
+        for kind in kinds:
+            yield _CODE + first + _CODE + kind
+
+
+def _lengths(packet: bytes) -> bytes:
+    units = packet.split(_CODE)[1:]
+    return b"".join(len(unit).to_bytes(2, "big") + unit for unit in units)
+
+
+def seeds() -> Iterator[bytes]:
+    """Yields the inputs."""
+    yield from _indices()
+    for codec, size, at in ((_H264, 7, 4), (_HEVC, 23, 21)):
+        configuration = bytearray(size)
+        configuration[0], configuration[at] = 1, 1  # lengths of 2 bytes
+        for packet in _units(codec):
+            yield bytes([_BOTH_FORMS, codec]) + packet
+            yield bytes([_PACKET, codec, 0]) + packet
+            yield bytes([_PACKET, codec, size, *configuration]) + _lengths(packet)
+    for frame in (b"\x82\x49\x83\x42", b"\x86\x00", b"\x84\x00\x10", b"\x88", b"\xb0\x00"):
+        yield bytes([_PACKET, _VP9, 0]) + frame
+        yield bytes([_PACKET, _VP9, 0]) + frame + frame + bytes([0xC1, *[len(frame)] * 2, 0xC1])
+    for codec in range(_VP8, 9):
+        yield bytes([_PACKET, codec, 0, 0x10, 0x02, 0x00, 0x9D, 0x01, 0x2A])
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, data in enumerate(seeds()):
+        (folder / str(number)).write_bytes(data)

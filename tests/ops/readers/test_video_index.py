@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Indices of videos that are kept: where, when they are used, and when they are made again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from helpers import programs
+from helpers.array_readers import read
+from helpers.cases import for_each
+from helpers.numbered_videos import numbers_of, write_video
+
+from torchdali.errors import DataError
+
+COUNT = 20
+
+
+@pytest.fixture
+def video(tmp_path):
+    """A video in a folder of its own, so that what is kept beside it can be listed."""
+    return Path(write_video(tmp_path / "videos" / "x.mp4", COUNT))
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """The cache folder, which does not exist yet."""
+    monkeypatch.setenv("TORCHDALI_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def beside(video: Path) -> Path:
+    return video.with_name(video.name + ".tdvi")
+
+
+def in_cache(cache: Path) -> list[Path]:
+    """Everything in the cache folder."""
+    return [path for path in cache.rglob("*") if path.is_file()]
+
+
+def shown(video: Path) -> list[int]:
+    """Opens a video, and returns the numbers that its frames show."""
+    ((frames,),) = read("readers.video", filenames=[str(video)], sequence_length=COUNT)
+    return numbers_of(frames)
+
+
+def identity(index: Path) -> tuple[int, int]:
+    """Differs if the index was stored again."""
+    status = index.stat()
+    return status.st_ino, status.st_mtime_ns
+
+
+def hide_header(video: Path) -> None:
+    """Makes a video unreadable without its index; its packets, size and time stay."""
+    times = video.stat()
+    data = video.read_bytes()
+    assert data.count(b"moov") == 1
+    video.write_bytes(data.replace(b"moov", b"none"))
+    os.utime(video, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def test_an_index_is_kept_beside_the_file_and_used(video, cache):
+    assert shown(video) == list(range(COUNT))
+    assert sorted(p.name for p in video.parent.iterdir()) == ["x.mp4", "x.mp4.tdvi"]
+    assert not cache.exists()
+    hide_header(video)
+    before = identity(beside(video))
+    assert shown(video) == list(range(COUNT))
+    assert identity(beside(video)) == before
+    beside(video).unlink()
+    with pytest.raises(DataError, match="not a video that FFmpeg can read"):
+        shown(video)
+
+
+def test_an_index_that_cannot_be_beside_the_file_is_in_the_cache(video, cache):
+    beside(video).mkdir()  # in the way, also for root, who may write to any folder
+    assert shown(video) == list(range(COUNT))
+    (kept,) = in_cache(cache)
+    assert kept.suffix == ".tdvi"
+    hide_header(video)
+    before = identity(kept)
+    assert shown(video) == list(range(COUNT))
+    assert identity(kept) == before
+    assert sorted(p.name for p in video.parent.iterdir()) == ["x.mp4", "x.mp4.tdvi"]
+
+
+def test_without_a_place_for_the_index_videos_are_read(video, cache):
+    beside(video).mkdir()
+    cache.write_text("no folder")
+    assert shown(video) == list(range(COUNT))
+    assert sorted(p.name for p in video.parent.iterdir()) == ["x.mp4", "x.mp4.tdvi"]
+
+
+@for_each(
+    "damage",
+    [
+        lambda text: b"",
+        lambda text: text[:10],
+        lambda text: text[:-1],
+        lambda text: text + b"\0",
+        lambda text: text[:4] + b"\xff" + text[5:],  # another version
+        lambda text: text[:20] + bytes([text[20] ^ 1]) + text[21:],
+        lambda text: text[:-3] + bytes([text[-3] ^ 128]) + text[-2:],
+    ],
+    ids=["empty", "header", "cut", "longer", "version", "front", "end"],
+)
+def test_a_damaged_index_is_made_again(damage, video):
+    shown(video)
+    whole = beside(video).read_bytes()
+    beside(video).write_bytes(damage(whole))
+    assert shown(video) == list(range(COUNT))
+    assert beside(video).read_bytes() == whole
+
+
+def test_the_index_of_a_file_that_was_replaced_is_made_again(video, tmp_path):
+    shown(video)
+    before = beside(video).read_bytes()
+    write_video(video, COUNT, first=100, gop=3)
+    assert shown(video) == list(range(100, 100 + COUNT))
+    after = beside(video).read_bytes()
+    assert after != before
+    # The same bytes with another time may be another file: its index is made again, too.
+    os.utime(video, ns=(1, 1))
+    kept = identity(beside(video))
+    assert shown(video) == list(range(100, 100 + COUNT))
+    assert identity(beside(video)) != kept
+    # That of another file is not used.
+    other = Path(write_video(tmp_path / "other" / "x.mp4", COUNT, first=50))
+    shutil.copy2(beside(video), beside(other))
+    assert shown(other) == list(range(50, 50 + COUNT))
+
+
+# Opens videos. Files may grow up to argv[1] bytes, then the process gets a signal, which kills it
+# or is ignored.
+LIMITED = """
+import resource, signal, sys
+from torchdali import Pipeline, fn
+pipe = Pipeline(1, 1, device_id=None)
+with pipe:
+    pipe.set_outputs(fn.readers.video(filenames=sys.argv[3:], sequence_length=1))
+signal.signal(signal.SIGXFSZ, getattr(signal, sys.argv[2]))
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
+pipe.build()
+"""
+
+
+def test_an_index_is_whole_or_absent_if_the_process_is_killed(video):
+    done = programs.run("-c", LIMITED, "50", "SIG_DFL", video)
+    assert done.returncode != 0
+    part, whole = sorted(path for path in video.parent.iterdir())[::-1]
+    assert (part.suffix, whole) == (".part", video)
+    assert part.stat().st_size == 50
+    assert shown(video) == list(range(COUNT))
+    assert beside(video).stat().st_size > 50
+
+
+def test_an_index_that_cannot_be_written_leaves_nothing(video, cache):
+    done = programs.run("-c", LIMITED, "50", "SIG_IGN", video)
+    assert done.returncode == 0, done.stderr
+    assert [*video.parent.iterdir(), *in_cache(cache)] == [video]
+
+
+# Waits for the file argv[1], opens videos, each of which has one frame, and writes the mean of each
+# frame.
+AT_ONCE = """
+import pathlib, sys, time
+from torchdali import Pipeline, fn
+pipe = Pipeline(1, 2, device_id=None)
+with pipe:
+    pipe.set_outputs(fn.readers.video(filenames=sys.argv[2:], sequence_length=1, step=1000))
+print("ready", flush=True)
+while not pathlib.Path(sys.argv[1]).exists():
+    time.sleep(0.001)
+pipe.build()
+print([round(float(pipe.run()[0].as_torch_list()[0].float().mean()), 3) for _ in sys.argv[2:]])
+"""
+
+
+def test_processes_make_the_same_indices_at_once(tmp_path):
+    files = [
+        write_video(tmp_path / "videos" / f"{i}.mp4", 3, first=10 * (i % 3)) for i in range(15)
+    ]
+    files += files[:2]  # and threads
+    go = tmp_path / "go"
+    running = [programs.start("-c", AT_ONCE, go, *files) for _ in range(3)]
+    try:
+        for program in running:
+            assert program.stdout.readline() == "ready\n"
+        go.touch()
+        written = [program.communicate() for program in running]
+    finally:
+        for program in running:
+            program.kill()
+    assert [program.returncode for program in running] == [0, 0, 0], written
+    means = [eval(out) for out, _ in written]
+    assert means[0] == means[1] == means[2]
+    assert len(set(means[0])) == 3
+    names = sorted(path.name for path in (tmp_path / "videos").iterdir())
+    assert names == sorted(f"{i}.mp4{end}" for i in range(15) for end in ("", ".tdvi"))
+    kept = [identity(beside(Path(path))) for path in files]
+    time.sleep(0.01)
+    read("readers.video", filenames=files, sequence_length=1)
+    assert [identity(beside(Path(path))) for path in files] == kept
