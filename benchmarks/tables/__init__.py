@@ -108,4 +108,9 @@ def _images(document: dict[str, Any]) -> str:
 def tables(document: dict[str, Any]) -> str:
     """Returns all tables of a result as Markdown."""
     parts = [table(document) for name, table in SECTIONS.values() if of(document, name)]
-    return "\n\n".join([*parts, setup_text(document)])
+    reasons = {
+        f"{TITLES.get(r['peer'], r['peer'])}: {r['absent']}"
+        for r in document["results"]
+        if "absent" in r
+    }
+    return "\n\n".join([*parts, setup_text(document), *sorted(reasons)])

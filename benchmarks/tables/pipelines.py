@@ -52,7 +52,7 @@ def summary(document: dict[str, Any]) -> str:
     names = {
         "dali-plain": "DALI",
         "dataloader-torchvision": "torch's `DataLoader` with torchvision",
-        "dataloader": "with Pillow",
+        "dataloader": "torch's `DataLoader` with Pillow",
         "spdl": "SPDL",
     }
     for peer, name in names.items():
