@@ -31,8 +31,8 @@ def _rules(csrc: Path, objects: Path, flags: list[str], link_flags: list[str]) -
     yield f"  command = {compiler} -shared $in -o $out {' '.join(link_flags)}"
     names = [path.stem for path in sorted((csrc / FOLDER).glob("*.cpp"))]
     for name in names:
-        yield f"build {name}.o: compile {csrc / FOLDER / name}.cpp"
-    yield f"build {objects / NAME}: link {' '.join(f'{name}.o' for name in names)}"
+        yield f"build {objects / name}.o: compile {csrc / FOLDER / name}.cpp"
+    yield f"build {objects / NAME}: link {' '.join(f'{objects / name}.o' for name in names)}"
 
 
 def build(

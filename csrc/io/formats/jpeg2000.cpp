@@ -160,9 +160,10 @@ Jp2Image decode_components(Bytes bytes, const Jpeg2000Header& header, const Regi
   }
   const bool decoded = opj_decode(codec.get(), stream.get(), image.get()) != OPJ_FALSE;
   // This is all that OpenJPEG 2.5 says if a wavelet transform gets no memory, which takes at least
-  // the samples of a component. What the decoder has is not freed yet.
+  // the samples of a component twice: before and after it. What it got of these is free again.
   if (!decoded && std::string_view(input.message) == "Failed to decode.")
-    TORCHDALI_CHECK_KIND(kRuntime, can_allocate(region.height * region.width * sizeof(OPJ_INT32)),
+    TORCHDALI_CHECK_KIND(kRuntime,
+                         can_allocate(2 * region.height * region.width * sizeof(OPJ_INT32)),
                          "OpenJPEG has no memory for the image: ", input.message);
   check_jp2(decoded, input);
   return image;

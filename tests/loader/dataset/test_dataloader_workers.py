@@ -164,7 +164,10 @@ def test_a_worker_that_dies_is_an_error(cls, how):
 
 
 def test_the_error_of_a_killed_worker_names_its_process_and_the_signal():
-    loader = torchdali.DataLoader(datasets.KilledWorker(), batch_size=None, num_workers=2)
+    # Without prefetching, index 3 is asked for after the results of 0 and 1 were taken.
+    loader = torchdali.DataLoader(
+        datasets.KilledWorker(), batch_size=None, num_workers=2, prefetch_factor=1
+    )
     iterator = iter(loader)
     pid = [next(iterator), next(iterator)][1]
     with pytest.raises(
