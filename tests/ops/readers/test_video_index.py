@@ -16,6 +16,7 @@ from helpers.numbered_videos import numbers_of, write_video
 
 from torchdali.errors import DataError
 
+OPERATORS = ["readers.video", "readers.video_resize", "experimental.readers.video"]
 COUNT = 20
 
 
@@ -37,8 +38,8 @@ def beside(video: Path) -> Path:
 
 
 def in_cache(cache: Path) -> list[Path]:
-    """Everything in the cache folder."""
-    return [path for path in cache.rglob("*") if path.is_file()]
+    """All indices in the cache folder, which has remote files, too."""
+    return [path for path in (cache / "index").rglob("*") if path.is_file()]
 
 
 def shown(video: Path) -> list[int]:
