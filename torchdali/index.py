@@ -23,14 +23,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from torchdali._common.progress import track
 from torchdali._engine.extension import _C
 from torchdali._storage.urls import is_remote
 from torchdali.errors import TorchdaliError
 
 __all__ = ["main", "make_indexes", "make_parser"]
-
-_AT_ONCE = 32  # containers between two steps of the progress
 
 
 def _index_name(path: str) -> str:
@@ -90,10 +87,7 @@ def make_indexes(kind: str, paths: Sequence[str], output: str | None = None) -> 
         OSError: an index cannot be written.
     """
     indexes = _index_paths(paths, output)
-    texts: list[bytes] = []
-    for first in track(range(0, len(paths), _AT_ONCE), f"reading {len(paths)} files"):
-        some = paths[first : first + _AT_ONCE]
-        texts += _C.make_indexes(kind, [os.fsencode(path) for path in some])
+    texts = _C.make_indexes(kind, [os.fsencode(path) for path in paths])
     for index, text in zip(indexes, texts, strict=True):
         _write(index, text)
     return indexes

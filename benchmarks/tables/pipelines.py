@@ -45,7 +45,7 @@ def pipeline_table(document: dict[str, Any]) -> str:
 
 
 def summary(document: dict[str, Any]) -> str:
-    """One sentence: how many times as fast as its peers torchdali is."""
+    """One sentence: the throughput of torchdali divided by that of its peers."""
     by_key = {(r["peer"], r["axes"]["threads"]): r for r in of(document, "imagenet")}
     threads = max(count for _, count in by_key)
     factors = []
@@ -65,7 +65,7 @@ def summary(document: dict[str, Any]) -> str:
         return "Not measured."
     *first, last = factors
     text = f"{', '.join(first)} and {last}" if first else last
-    return f"Images per CPU-second of an ImageNet training pipeline, as measured below: {text}."
+    return f"Throughput per CPU-second of an ImageNet training pipeline, measured below: {text}."
 
 
 def microseconds_table(document: dict[str, Any]) -> str:

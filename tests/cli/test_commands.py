@@ -22,10 +22,9 @@ from helpers.tars import write_tar
 from PIL import Image
 
 from torchdali import fn, pipeline_def
-from torchdali._cli import sheet
+from torchdali._cli import progress, sheet
 from torchdali._cli.files import format_of
 from torchdali._cli.main import COMMANDS, main
-from torchdali._common import progress
 
 ROOT = Path(__file__).parents[2]
 

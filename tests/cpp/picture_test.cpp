@@ -216,7 +216,7 @@ void test_identity(RandomStream& rng) {
 }  // namespace torchdali::kernels
 
 int main() {
-  using namespace torchdali;  // NOLINT(google-build-using-namespace)
+  using namespace torchdali;  // NOLINT: a program of its own
   RandomStream rng(1, 0);
   kernels::test_identity(rng);
   constexpr int kSizes[][2] = {{1, 1}, {2, 3}, {31, 2}, {33, 3}, {34, 1}, {64, 2}, {299, 5}};

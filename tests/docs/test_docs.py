@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
-from helpers import programs
+from helpers import programs, videos
 from helpers.cases import for_each
 from PIL import Image
 
@@ -71,8 +70,8 @@ def test_the_code_of_a_page_runs(name, tmp_path):
     }
     for package in packages.get(name, []):
         pytest.importorskip(package)
-    if name == "video.md" and not shutil.which("ffmpeg"):
-        pytest.skip("needs the program ffmpeg")
+    if name == "video.md":
+        videos.require()
     if name == "profiling.md":
         (tmp_path / "photos" / "one").mkdir(parents=True)
         Image.new("RGB", (64, 48), "red").save(tmp_path / "photos" / "one" / "red.jpg")

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import programs
+from helpers import programs, videos
 
 pytestmark = pytest.mark.slow
 
@@ -65,8 +64,7 @@ def test_the_quickstart_learns_handwritten_digits(tmp_path):
 
 
 def test_the_example_of_videos_sees_motion(tmp_path):
-    if not shutil.which("ffmpeg"):
-        pytest.skip("needs the program ffmpeg")
+    videos.require()
     script = ROOT / "examples" / "video_classification.py"
     text = run(script, "--at-least", 80, cwd=tmp_path)
     assert "40 videos made" in text

@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import functools
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pytest
 import torch
 
 from . import videos
@@ -49,7 +47,6 @@ def numbers_of(frames: torch.Tensor) -> list[int]:
 def _encoded(
     suffix: str, first: int, count: int, codec: str, gop: int, times: tuple[int, ...]
 ) -> bytes:
-    videos.require()
     frames = b"".join(picture(i).tobytes() for i in range(first, first + count))
     more: list[str] = []
     if times:  # in milliseconds, chosen frame by frame
@@ -58,12 +55,10 @@ def _encoded(
         more += ["-enc_time_base", "1/1000"]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"video{suffix}"
-        command = ["ffmpeg", "-v", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]
+        command = ["-f", "rawvideo", "-pix_fmt", "rgb24"]
         command += ["-s", f"{WIDTH}x{HEIGHT}", "-r", "25", "-i", "-", *more, *CODECS[codec]]
         command += ["-pix_fmt", "yuvj420p" if codec == "mjpeg" else "yuv420p", "-g", str(gop)]
-        done = subprocess.run([*command, str(path)], input=frames, capture_output=True)
-        if done.returncode:
-            pytest.skip(f"ffmpeg cannot make {codec}: {done.stderr.decode()[-200:]}")
+        videos.ffmpeg(*command, path, data=frames)
         return path.read_bytes()
 
 

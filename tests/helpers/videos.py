@@ -79,11 +79,11 @@ def require() -> None:
         pytest.skip(reason)
 
 
-def ffmpeg(*args: str | Path) -> bytes:
-    """Runs ffmpeg; returns what it writes to the standard output."""
+def ffmpeg(*args: str | Path, data: bytes | None = None) -> bytes:
+    """Runs ffmpeg with `data` as its standard input; returns what it writes to its output."""
     require()
     command = [str(_program), "-v", "error", "-y", *map(str, args)]
-    done = subprocess.run(command, capture_output=True, check=False)
+    done = subprocess.run(command, input=data, capture_output=True, check=False)
     if done.returncode and b"Unknown encoder" in done.stderr:
         pytest.skip(done.stderr.decode().splitlines()[0])
     assert done.returncode == 0, done.stderr.decode()

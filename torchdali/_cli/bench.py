@@ -21,7 +21,7 @@ from torch.utils.data import DataLoader, Dataset, RandomSampler
 
 from torchdali import fn, types
 from torchdali._cli.files import image_files
-from torchdali._common.progress import track
+from torchdali._cli.progress import track
 from torchdali.errors import ArgumentError, FileError, _make
 from torchdali.pipeline import Pipeline
 

@@ -78,7 +78,7 @@ def _find(path: str) -> Any:
             except ImportError as error:
                 if error.name == name:
                     raise AttributeError(name) from None
-                return None  # it is there, but a package that it needs is not installed
+                return None  # the module exists, but a package that it needs is not installed
     return found
 
 

@@ -184,7 +184,7 @@ def main(arguments: Sequence[str], prog: str) -> int:
         "and what could be better. On a GPU, a step takes the time until the host goes on.",
     )
     parser.add_argument(
-        "--batches", type=int, default=50, help="stop when a loop has worked on so many; default 50"
+        "--batches", type=int, default=50, help="end after this many batches of a loop; default: 50"
     )
     parser.add_argument("--trace", metavar="FILE", help="write a trace for Perfetto, too")
     parser.add_argument("--as-dali", action="store_true", help=AS_DALI)

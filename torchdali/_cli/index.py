@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from torchdali import fn, index
 from torchdali._cli.files import image_files
-from torchdali._common.progress import track
+from torchdali._cli.progress import track
 from torchdali.errors import FileError, _make
 from torchdali.pipeline import Pipeline
 

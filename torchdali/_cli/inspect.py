@@ -15,9 +15,9 @@ import numpy as np
 
 from torchdali import fn, types
 from torchdali._cli import sheet
+from torchdali._cli.progress import track
 from torchdali._cli.records import describe_records
 from torchdali._cli.samples import Entry, Listing, listing
-from torchdali._common.progress import track
 from torchdali.pipeline import Pipeline
 from torchdali.stats import _bytes
 

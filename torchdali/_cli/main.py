@@ -17,7 +17,7 @@ __all__ = ["COMMANDS", "main"]
 # Name -> module with main(arguments, prog), and what it does.
 COMMANDS = {
     "info": ("torchdali.info", "say what this installation is made of"),
-    "run": ("torchdali.run", "run a program for DALI unchanged; --check: what it lacks here"),
+    "run": ("torchdali.run", "run a program for DALI unchanged; --check lists missing names"),
     "index": ("torchdali._cli.index", "make indexes of shards and of JPEG files"),
     "inspect": ("torchdali._cli.inspect", "say what is in a folder or in shards; find bad files"),
     "bench": ("torchdali._cli.bench", "measure loading your images; say how many threads to use"),

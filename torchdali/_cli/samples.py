@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torchdali._cli.files import HEAD_BYTES, IMAGES, format_of, kind_of_name, walk
-from torchdali._common.progress import track
+from torchdali._cli.progress import track
 from torchdali._engine.extension import _C
 from torchdali.errors import TorchdaliError
 

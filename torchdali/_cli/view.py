@@ -15,7 +15,7 @@ from typing import Any
 
 from torchdali import fn, types
 from torchdali._cli import AS_DALI, sheet
-from torchdali._common.progress import track
+from torchdali._cli.progress import track
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.pipeline import Pipeline
@@ -33,7 +33,7 @@ def _load(text: str) -> tuple[str, Any]:
     """Returns the name and the value of "script.py:name"."""
     path, _, name = text.rpartition(":")
     if not path or not name.isidentifier():
-        raise _make(ArgumentError, f"{text} has not the form script.py:name")
+        raise _make(ArgumentError, f"{text} is not of the form script.py:name")
     folder = os.path.dirname(os.path.realpath(path))
     sys.path.insert(0, folder)
     found = runpy.run_path(path, run_name=_MODULE)
@@ -183,7 +183,7 @@ def _argument(text: str) -> tuple[str, Any]:
     """Returns name and value of "name=value"; what is no Python literal is a string."""
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
-        raise argparse.ArgumentTypeError(f"{text!r} has not the form name=value")
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form name=value")
     try:
         return name, ast.literal_eval(value)
     except (ValueError, SyntaxError):

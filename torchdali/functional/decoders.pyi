@@ -832,8 +832,8 @@ def video(
             `sequence_length`.
         sequence_length: int or one value for each sample (tensor, Batch), optional. Number of
             frames; by default as many as there are up to `end_frame`.
-        stride: int or one value for each sample (tensor, Batch), optional. Takes every
-            so-manieth frame; by default 1.
+        stride: int or one value for each sample (tensor, Batch), optional. Distance of the
+            frames: 2 takes every other one; by default 1.
         frames: int or list of int or one value for each sample (tensor, Batch), optional. The
             numbers of the frames, in any order; they may repeat. Instead of the arguments
             above.

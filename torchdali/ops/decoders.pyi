@@ -754,7 +754,8 @@ class Video(_Operator):
             default the end of the video. Not together with `sequence_length`.
         sequence_length: int or DataNode, optional. Number of frames; by default as many as
             there are up to `end_frame`.
-        stride: int or DataNode, optional. Takes every so-manieth frame; by default 1.
+        stride: int or DataNode, optional. Distance of the frames: 2 takes every other one; by
+            default 1.
         frames: int or list of int or DataNode, optional. The numbers of the frames, in any
             order; they may repeat. Instead of the arguments above.
         pad_mode: str or DataNode, default "constant". What follows the last frame, if the

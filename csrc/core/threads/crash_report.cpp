@@ -126,7 +126,8 @@ void on_signal(int number, siginfo_t* info, void* context) {
 
 // False if the system has no more keys, or the user wants no report.
 bool install_handlers() {
-  const char* wanted = std::getenv("TORCHDALI_CRASH_REPORT");  // NOLINT(concurrency-mt-unsafe)
+  const char* wanted =
+      std::getenv("TORCHDALI_CRASH_REPORT");  // NOLINT(concurrency-mt-unsafe): read only
   if (wanted != nullptr && std::string_view(wanted) == "0") return false;
   if (::pthread_key_create(&key, nullptr) != 0) return false;
   has_key = true;
@@ -135,7 +136,7 @@ bool install_handlers() {
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   ::sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < std::size(kSignals); ++i) {
-    // Before the handler is there: a signal may arrive at once.
+    // Read first, because a signal may arrive as soon as the new handler is installed.
     ::sigaction(kSignals[i].number, nullptr, &handlers_before[i]);
     ::sigaction(kSignals[i].number, &action, nullptr);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For handlers of signals: leaving a signal to the handler that was there before.
+// For handlers of signals: leaving a signal to the handler that was installed before.
 #pragma once
 
 #include <csignal>

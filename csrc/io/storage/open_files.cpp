@@ -1,32 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/storage/open_files.h"
 
+#include <utility>
+
 namespace torchdali::io {
 
 std::shared_ptr<const InputFile> OpenFiles::open(const std::string& path) {
-  if (capacity_ == 0) return open_file_(path, known_);
-  if (auto file = find(path)) return file;
-  // Without the mutex: opening may wait for the network.
+  if (!keeps_) return open_file_(path, known_);
+  const bool remote = is_remote(path);
+  if (auto file = remote ? find_remote(path) : local_.find(path)) return file;
+  // Without a mutex: opening may wait for the network.
   std::shared_ptr<const InputFile> opened = open_file_(path, known_);
+  if (!remote) return local_.add(path, std::move(opened));
   const std::lock_guard lock(mutex_);
-  if (is_remote(path)) return remote_.emplace(path, opened).first->second;
-  if (by_path_.contains(path)) return opened;  // another thread was faster
-  entries_.push_front({path, opened});
-  by_path_.emplace(entries_.front().path, entries_.begin());
-  if (entries_.size() > capacity_) {
-    by_path_.erase(entries_.back().path);
-    entries_.pop_back();
-  }
-  return opened;
+  return remote_.emplace(path, std::move(opened)).first->second;
 }
 
-std::shared_ptr<const InputFile> OpenFiles::find(const std::string& path) {
+std::shared_ptr<const InputFile> OpenFiles::find_remote(const std::string& path) {
   const std::lock_guard lock(mutex_);
-  if (const auto found = remote_.find(path); found != remote_.end()) return found->second;
-  const auto found = by_path_.find(path);
-  if (found == by_path_.end()) return nullptr;
-  entries_.splice(entries_.begin(), entries_, found->second);
-  return found->second->file;
+  const auto found = remote_.find(path);
+  return found == remote_.end() ? nullptr : found->second;
 }
 
 }  // namespace torchdali::io

@@ -30,6 +30,18 @@ const PadMode& pad_mode_of(std::string_view name) {
       R"("reflect_101" (or "reflect"))");
 }
 
+std::vector<uint8_t> fill_color(std::span<const int64_t> values, size_t channels) {
+  TORCHDALI_CHECK(values.size() == 1 || values.size() == channels, "`fill_value` has ",
+                  values.size(), " values, expected 1 or ", channels);
+  std::vector<uint8_t> color(channels);
+  for (size_t i = 0; i < channels; ++i) {
+    const int64_t value = values[values.size() == 1 ? 0 : i];
+    TORCHDALI_CHECK(value >= 0 && value <= 255, "`fill_value` has ", value, ", expected 0 to 255");
+    color[i] = static_cast<uint8_t>(value);
+  }
+  return color;
+}
+
 void sequence_frames(const PaddedRange& range, int64_t first, int64_t stride, int64_t length,
                      std::vector<int64_t>& frames) {
   frames.clear();

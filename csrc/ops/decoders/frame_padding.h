@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct PadMode {
   kernels::Border border = kernels::Border::kConstant;
 };
 const PadMode& pad_mode_of(std::string_view name);
+
+// `fill_value`, one value or one for each channel, as a value for each. Raises kValue.
+std::vector<uint8_t> fill_color(std::span<const int64_t> values, size_t channels);
 
 // A range of frames is continued as an axis is at its border: what is reflected are all its frames,
 // whatever the stride and the first frame of the sequence.

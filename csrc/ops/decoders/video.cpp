@@ -36,20 +36,15 @@ class VideoFrames final : public FrameSource {
     frame_ = {.dtype = DType::kUInt8, .shape = frame_shape(*video_, upright), .layout = "HWC"};
   }
   void decode(SampleContext& /*ctx*/, const Use& use) override {
-    std::vector<int64_t> wanted, places;
     for (int64_t i = 0; i < frames_; ++i) {
-      if (chosen_[static_cast<size_t>(i)] < 0) {
-        use(i, std::make_unique<Frame>(frame_, [&](const kernels::PictureRegion& r, uint8_t* out) {
-              choice_.fill(out, int64_t{r.width} * r.height);
-            }));
-      } else {
-        wanted.push_back(chosen_[static_cast<size_t>(i)]);
-        places.push_back(i);
-      }
+      if (chosen_[static_cast<size_t>(i)] >= 0) continue;
+      use(i, std::make_unique<Frame>(frame_, [&](const kernels::PictureRegion& r, uint8_t* out) {
+            choice_.fill(out, int64_t{r.width} * r.height);
+          }));
     }
     std::vector<uint8_t> unturned;
-    video_->decode(wanted, [&](size_t i, const kernels::Picture& picture) {
-      use(places[i],
+    decode_chosen(*video_, chosen_, [&](size_t i, const kernels::Picture& picture) {
+      use(static_cast<int64_t>(i),
           std::make_unique<Frame>(frame_, [&](const kernels::PictureRegion& r, uint8_t* out) {
             turned_pixels(picture, degrees_, r, kernels::PixelOutput::kRGB, unturned, out);
           }));

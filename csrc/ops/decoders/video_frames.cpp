@@ -49,8 +49,8 @@ void turned_pixels(const kernels::Picture& picture, int degrees,
   turn(unturned.data(), from.height, from.width, channels, degrees, out);
 }
 
-void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> frames, bool upright,
-                   kernels::PixelOutput colors, uint8_t* out, int threads) {
+void decode_chosen(const io::video::VideoFile& video, std::span<const int64_t> frames,
+                   const io::video::VideoFile::Use& use, int threads) {
   std::vector<int64_t> wanted;
   std::vector<size_t> places;
   for (size_t i = 0; i < frames.size(); ++i) {
@@ -58,6 +58,12 @@ void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> f
     wanted.push_back(frames[i]);
     places.push_back(i);
   }
+  video.decode(
+      wanted, [&](size_t i, const kernels::Picture& picture) { use(places[i], picture); }, threads);
+}
+
+void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> frames, bool upright,
+                   kernels::PixelOutput colors, uint8_t* out, int threads) {
   const int64_t channels = kernels::channels_of(colors);
   const int degrees = upright ? video.info().rotation : 0;
   const Shape shape = frame_shape(video, upright, colors);
@@ -66,14 +72,14 @@ void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> f
   std::vector<uint8_t> unturned;
   const auto use = [&](size_t i, const kernels::Picture& picture) {
     const int64_t size = int64_t{picture.width} * picture.height * channels;
-    uint8_t* to = out + static_cast<int64_t>(places[i]) * size;
-    if (i > 0 && wanted[i] == wanted[i - 1]) {  // repeated: given in the order of `wanted`
-      std::memcpy(to, out + static_cast<int64_t>(places[i - 1]) * size, static_cast<size_t>(size));
+    uint8_t* to = out + static_cast<int64_t>(i) * size;
+    if (i > 0 && frames[i] == frames[i - 1]) {  // repeated: given in the order of `frames`
+      std::memcpy(to, to - size, static_cast<size_t>(size));
       return;
     }
     turned_pixels(picture, degrees, whole, colors, unturned, to);
   };
-  video.decode(wanted, use, threads);
+  decode_chosen(video, frames, use, threads);
 }
 
 void frame_choice_args(SchemaBuilder& schema) {
@@ -88,7 +94,8 @@ void frame_choice_args(SchemaBuilder& schema) {
       .optional_arg("sequence_length", ArgType::kInt,
                     "Number of frames; by default as many as there are up to `end_frame`.",
                     Arity::kPerSample)
-      .optional_arg("stride", ArgType::kInt, "Takes every so-manieth frame; by default 1.",
+      .optional_arg("stride", ArgType::kInt,
+                    "Distance of the frames: 2 takes every other one; by default 1.",
                     Arity::kPerSample)
       .optional_arg("frames", ArgType::kIntVec,
                     "The numbers of the frames, in any order; they may repeat. Instead of the "
@@ -111,18 +118,11 @@ FrameChoice::FrameChoice(const OpSpec& spec)
       end_(spec, "end_frame"),
       length_(spec, "sequence_length"),
       stride_(spec, "stride"),
-      frames_(spec, "frames") {
+      frames_(spec, "frames"),
+      fill_(fill_color(spec.get<std::vector<int64_t>>("fill_value"), 3)) {
   if (const auto found = spec.tensors.find("pad_mode"); found != spec.tensors.end())
     padding_slot_ = found->second;
   else padding_ = pad_mode_of(spec.get<std::string>("pad_mode"));
-  const auto fill = spec.get<std::vector<int64_t>>("fill_value");
-  TORCHDALI_CHECK(fill.size() == 1 || fill.size() == fill_.size(), "`fill_value` has ", fill.size(),
-                  " values, expected 1 or ", fill_.size());
-  for (size_t i = 0; i < fill_.size(); ++i) {
-    const int64_t value = fill[fill.size() == 1 ? 0 : i];
-    TORCHDALI_CHECK(value >= 0 && value <= 255, "`fill_value` has ", value, ", expected 0 to 255");
-    fill_[i] = static_cast<uint8_t>(value);
-  }
   const bool ranges = start_.given() || end_.given() || length_.given() || stride_.given();
   TORCHDALI_CHECK(!frames_.given() || !ranges,
                   "`frames` excludes start_frame, end_frame, sequence_length and stride");

@@ -2,7 +2,6 @@
 // Frames of a video as pixels: what operators that decode videos have in common.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -24,8 +23,11 @@ void turned_pixels(const kernels::Picture& picture, int degrees,
                    const kernels::PictureRegion& window, kernels::PixelOutput colors,
                    std::vector<uint8_t>& unturned, uint8_t* out);
 
-// Writes frames[i] to out + i * (size of a frame); a frame of -1 is left out. `threads`: of the
-// decoder.
+// Decodes frames: calls use(i, picture) for frames[i], as VideoFile::decode(); a frame of -1 is
+// left out. `threads`: of the decoder.
+void decode_chosen(const io::video::VideoFile& video, std::span<const int64_t> frames,
+                   const io::video::VideoFile::Use& use, int threads = 1);
+// Writes frames[i] to out + i * (size of a frame); a frame of -1 is left out.
 void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> frames, bool upright,
                    kernels::PixelOutput colors, uint8_t* out, int threads = 1);
 
@@ -48,9 +50,9 @@ class FrameChoice {
 
   Arg<int64_t> start_, end_, length_, stride_;
   ListArg<int64_t> frames_;
+  std::vector<uint8_t> fill_;  // a value for each channel
   PadMode padding_;
   int padding_slot_ = -1;  // of the argument input; -1: it is a constant
-  std::array<uint8_t, 3> fill_{};
 };
 
 }  // namespace torchdali

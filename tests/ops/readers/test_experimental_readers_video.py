@@ -80,7 +80,7 @@ def test_padding_of_the_last_sequence(mode, shown, numbers, video):
 
 def test_padding_has_the_fill_value(video):
     args = {"filenames": [video], "sequence_length": 3, "step": 49, "pad_mode": "constant"}
-    frames = epoch(**args, fill_value=[10, 20, 300])[0][1]
+    frames = epoch(**args, fill_value=[10, 20, 255])[0][1]
     assert numbers_of(frames[:1]) == [49]
     assert torch.equal(
         frames[1:], torch.tensor([10, 20, 255], dtype=torch.uint8).expand(2, *frames.shape[1:])
@@ -122,7 +122,8 @@ def test_ranges_of_a_list(args, words, expected, video, tmp_path):
         ({"pad_mode": "zeros"}, '`pad_mode` is "zeros"'),
         ({"file_list_format": "x"}, '`file_list_format` is "x"'),
         ({"file_list_rounding": "x"}, '`file_list_rounding` is "x"'),
-        ({"fill_value": []}, "`fill_value` is empty"),
+        ({"fill_value": []}, "`fill_value` has 0 values, expected 1 or 3"),
+        ({"fill_value": 300}, "`fill_value` has 300, expected 0 to 255"),
         ({"uniform_sample": True, "step": 3}, "`uniform_sample` and `step` exclude each other"),
     ],
 )

@@ -29,11 +29,9 @@ RangeRules range_rules(const OpSpec& spec) {
 VideoReaderOptions experimental_options(const OpSpec& spec) {
   VideoReaderOptions options{.clips = clip_rules(spec),
                              .ranges = range_rules(spec),
-                             .fill = spec.get<std::vector<int64_t>>("fill_value"),
-                             .of_number = Shape{}};  // as in DALI
-  TORCHDALI_CHECK(!options.fill.empty(),
-                  "`fill_value` is empty, expected one value or one for each "
-                  "channel");
+                             .fill = fill_color(spec.get<std::vector<int64_t>>("fill_value"),
+                                                static_cast<size_t>(FrameFormat(spec).channels)),
+                             .of_number = Shape{}};                    // as in DALI
   options.clips.extent = options.clips.length * options.clips.stride;  // as in DALI 1.35
   const PadMode& padding = pad_mode_of(spec.get<std::string>("pad_mode"));
   options.clips.pads = padding.pads;

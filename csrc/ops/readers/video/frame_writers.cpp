@@ -33,17 +33,10 @@ class WriterOfFormat : public FrameWriter {
   WriterOfFormat(SampleView& out, const FrameFormat& format)
       : out_(out), format_(format), frame_(out.volume() / std::max<int64_t>(out.shape[0], 1)) {}
 
-  void fill(int64_t i, std::span<const int64_t> values) final {
-    const auto channels = static_cast<size_t>(format_.channels);
-    TORCHDALI_CHECK(values.size() == 1 || values.size() == channels, "`fill_value` has ",
-                    values.size(), " values, expected 1 or ", channels, ", one for each channel");
-    const auto value_of = [&](size_t channel) {
-      const int64_t value = values[values.size() == 1 ? 0 : channel];
-      return static_cast<uint8_t>(std::clamp<int64_t>(value, 0, 255));
-    };
+  void fill(int64_t i, std::span<const uint8_t> color) final {
     const auto write = [&](auto* to, auto convert) {
       for (int64_t k = 0; k < frame_; ++k)
-        to[k] = convert(value_of(static_cast<size_t>(k) % channels));
+        to[k] = convert(color[static_cast<size_t>(k) % color.size()]);
     };
     if (format_.dtype == DType::kFloat)
       write(out_.as<float>() + i * frame_,

@@ -33,8 +33,8 @@ class FrameWriter {
   virtual ~FrameWriter() = default;
   // Makes frame `i` of the sequence. The picture has the size that the writer was made for.
   virtual void write(int64_t i, const kernels::Picture& picture) = 0;
-  // Fills frame `i` with a value for each channel; one value: for all.
-  virtual void fill(int64_t i, std::span<const int64_t> values) = 0;
+  // Fills frame `i` with a color, which has a value for each channel.
+  virtual void fill(int64_t i, std::span<const uint8_t> color) = 0;
 };
 
 // Of pictures that come, and by how much they are to be turned clockwise.

@@ -7,7 +7,9 @@ namespace torchdali {
 namespace {
 
 VideoReaderOptions options_of(const OpSpec& spec) {
-  VideoReaderOptions options{.clips = clip_rules(spec), .ranges = {}, .fill = {0}};
+  const auto channels = static_cast<size_t>(FrameFormat(spec).channels);
+  VideoReaderOptions options{
+      .clips = clip_rules(spec), .ranges = {}, .fill = std::vector<uint8_t>(channels)};
   options.clips.pads = spec.get<bool>("pad_sequences");
   options.clips.one_padded = true;
   using Rounding = RangeRules::Rounding;

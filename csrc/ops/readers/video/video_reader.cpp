@@ -10,6 +10,7 @@
 #include "io/records/parallel_files.h"
 #include "io/records/progress.h"
 #include "io/storage/input_file.h"
+#include "ops/decoders/video_frames.h"
 
 namespace torchdali {
 namespace {
@@ -46,13 +47,20 @@ VideoReader::VideoReader(const OpSpec& spec, VideoReaderOptions options)
       upright_(spec.get<bool>("adjust_orientation")),
       tolerant_(spec.has("on_error")),
       decoder_threads_(std::max(1, spec.num_threads / std::max(1, spec.max_batch_size))),
-      open_files_(kOpenVideos, open_options(spec)),
+      open_options_(open_options(spec)),
+      open_files_(kOpenVideos),
       list_(listing_of_videos(spec)) {}
 
-std::string VideoReader::path(size_t video) const {
-  std::string text;
-  files_.append_path(static_cast<int64_t>(video), text);
-  return text;
+std::shared_ptr<const io::video::VideoFile> VideoReader::open_video(size_t video) const {
+  std::string path;
+  files_.append_path(static_cast<int64_t>(video), path);
+  if (auto file = open_files_.find(path)) return file;
+  return open_files_.add(path, io::video::VideoFile::open(path, open_options_));
+}
+
+size_t VideoReader::video_of(int64_t index) const {
+  const auto after = std::upper_bound(clips_before_.begin(), clips_before_.end(), index);
+  return static_cast<size_t>(after - clips_before_.begin() - 1);
 }
 
 // Finds the range of each video, on several threads.
@@ -63,7 +71,7 @@ void VideoReader::open_all(const std::vector<WrittenRange>& written) {
   io::Progress progress("indexing videos", static_cast<int64_t>(count), 0);
   io::for_each_file(count, [&](size_t i, const std::atomic<bool>& /*cancelled*/) {
     try {
-      const auto file = open_files_.open(path(i));
+      const auto file = open_video(i);
       ranges_[i] = {0, file->frames()};
       if (!written.empty()) {
         const auto [begin, end] = options_.ranges.frames_of(written[i], *file);
@@ -101,8 +109,7 @@ std::unique_ptr<ReaderBatch> VideoReader::make_batch(std::span<const int64_t> in
   auto batch = std::make_unique<ReaderBatch>();
   auto names = std::make_shared<SampleNames>();
   for (const int64_t index : indices) {
-    const auto after = std::upper_bound(clips_before_.begin(), clips_before_.end(), index);
-    const auto video = after - clips_before_.begin() - 1;
+    const auto video = static_cast<int64_t>(video_of(index));
     names->add([&](std::string& text) { files_.append_path(video, text); });
   }
   batch->names = std::move(names);
@@ -111,33 +118,21 @@ std::unique_ptr<ReaderBatch> VideoReader::make_batch(std::span<const int64_t> in
 
 void VideoReader::run(SampleContext& ctx) const {
   const int64_t index = index_of(ctx);
-  const auto after = std::upper_bound(clips_before_.begin(), clips_before_.end(), index);
-  const auto video = static_cast<size_t>(after - clips_before_.begin() - 1);
-  const auto file = open_files_.open(path(video));
+  const size_t video = video_of(index);
+  const auto file = open_video(video);
   TORCHDALI_CHECK_KIND(kData, broken_[video] == 0 && ranges_[video].end <= file->frames(),
                        "the file has changed since the reader listed the videos",
                        to_fix("build the pipeline anew"));
   std::vector<int64_t> frames;
   clip_frames(options_.clips, ranges_[video], index - clips_before_[video], ctx.random(), frames);
-
-  std::vector<int64_t> wanted, places;  // without padding
-  for (size_t i = 0; i < frames.size(); ++i)
-    if (frames[i] >= 0) {
-      wanted.push_back(frames[i]);
-      places.push_back(static_cast<int64_t>(i));
-    }
   const auto& info = file->info();
   const auto writer =
       start(ctx, std::ssize(frames),
             {.width = info.width, .height = info.height, .degrees = upright_ ? info.rotation : 0});
-  file->decode(
-      wanted,
+  decode_chosen(
+      *file, frames,
       [&](size_t i, const kernels::Picture& picture) {
-        TORCHDALI_CHECK_KIND(kData, picture.width == info.width && picture.height == info.height,
-                             "frame ", wanted[i], " has ", picture.width, " x ", picture.height,
-                             " pixels, the video ", info.width, " x ", info.height,
-                             to_fix("divide the file where the size changes"));
-        writer->write(places[i], picture);
+        writer->write(static_cast<int64_t>(i), picture);
       },
       decoder_threads_);
   for (size_t i = 0; i < frames.size(); ++i)

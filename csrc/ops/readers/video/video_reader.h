@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "io/recently_used.h"
+#include "io/video/video_file.h"
 #include "ops/readers/reader.h"
 #include "ops/readers/video/clips.h"
 #include "ops/readers/video/frame_writers.h"
-#include "ops/readers/video/video_files.h"
 #include "ops/readers/video/video_list.h"
 
 namespace torchdali {
@@ -29,7 +30,7 @@ struct VideoOutputs {
 struct VideoReaderOptions {
   ClipRules clips;
   RangeRules ranges;
-  std::vector<int64_t> fill = {0};  // of padded frames
+  std::vector<uint8_t> fill;  // the color of padded frames
   // The shape of labels, and of the number of the first frame.
   Shape of_number = Shape{1};
 };
@@ -54,14 +55,17 @@ class VideoReader : public Reader {
   void open_all(const std::vector<WrittenRange>& written);
   void make_outputs(SampleContext& ctx, const io::video::VideoFile& file, size_t video,
                     std::span<const int64_t> frames) const;
-  std::string path(size_t video) const;
+  std::shared_ptr<const io::video::VideoFile> open_video(size_t video) const;
+  // The video of a sequence.
+  size_t video_of(int64_t index) const;
 
   const VideoReaderOptions options_;
   const VideoOutputs outputs_;
   const bool upright_;
   const bool tolerant_;  // of samples that fail
   const int decoder_threads_;
-  mutable VideoFiles open_files_;
+  const io::video::OpenOptions open_options_;
+  mutable io::RecentlyUsed<io::video::VideoFile> open_files_;
   std::function<VideoList()> list_;  // released after use
   FileList files_;
   // Of each line or file.
