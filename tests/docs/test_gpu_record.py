@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from gpu.test_mixed_decoders import pytestmark as on_gpu
+from gpu import test_gpu_by_copy, test_mixed_decoders
 from helpers.case_files import all_cases
 from helpers.gpu_record import Notes
 
@@ -72,7 +72,9 @@ def test_an_interrupted_run_records_nothing(reports, exitstatus, tmp_path):
 
 
 def test_every_operator_with_a_gpu_kernel_has_gpu_tests():
-    noted = {case.op for case in all_cases()} | set(on_gpu.args)
+    (by_copy,) = test_gpu_by_copy.test_sequences_of_a_video_that_is_fed.pytestmark
+    marked = {*by_copy.args, *test_mixed_decoders.pytestmark.args}
+    noted = {case.op for case in all_cases()} | marked
     for schema in registry().values():
         if operator_states._ran(schema, None, "") == NOT_RUN:
             assert schema.name in noted

@@ -102,6 +102,7 @@ def test_dump_image(tmp_path, backend, monkeypatch, where):
             assert text == ["P3", "3", "2", "255", *[str(value)] * 18]
 
 
+@pytest.mark.on_gpu("experimental.inputs.video")
 def test_sequences_of_a_video_that_is_fed(tmp_path, backend):
     file = np.fromfile(write_video(tmp_path / "x.mp4", 7), np.uint8)
     pipe = Pipeline(batch_size=2, num_threads=2, device_id=0)
