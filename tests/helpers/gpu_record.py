@@ -15,6 +15,7 @@ from __future__ import annotations
 import collections
 import datetime
 import json
+import os
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -76,7 +77,7 @@ class Notes:
 
 
 def this_run(root: Path) -> dict[str, str]:
-    """Returns where and when this process runs."""
+    """Returns where and when this process runs. TORCHDALI_COMMIT is for trees without .git."""
     command = ["git", "describe", "--always", "--dirty", "--abbrev=7", "--match="]
     commit = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     return {
@@ -85,7 +86,7 @@ def this_run(root: Path) -> dict[str, str]:
         "torch": torch.__version__,
         "cuda": torch.version.cuda or "",
         "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-        "commit": commit.stdout.strip(),
+        "commit": os.environ.get("TORCHDALI_COMMIT") or commit.stdout.strip(),
     }
 
 

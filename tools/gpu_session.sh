@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs what needs a GPU, for machines that are lent for minutes, without a network:
+#   tools/gpu_session.sh prepare DATA [WHEEL...]   beforehand, where the images are
+#   tools/gpu_session.sh [--out DIR] [--seconds N] [STEP...]   on the machine; STEP: build test sanitize bench
+# prepare copies an even selection of DATA's JPEG files (24 MB), and wheels of what the machine lacks, to
+# build/gpu_session and build/wheels. Take both folders to the machine with the checkout. It uses the torch
+# and the packages that are there.
+# A step that fails does not stop the others. After N seconds (540 by default) the present one is stopped and
+# the rest is skipped. DIR (default build/gpu_session/out) gets the log of each step, the record of the tests
+# (ran_on_gpu.json, for tests/gpu/) and the results of the benchmark (bench.json, for benchmarks/results/gpu/).
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+
+kept=build/gpu_session
+out=$kept/out
+limit=540
+
+prepare() { # prepare DATA [WHEEL...]
+  local data=$1
+  shift
+  rm -rf "$kept" && mkdir -p "$kept/images"
+  git describe --always --dirty --abbrev=7 --match= >"$kept/commit"
+  find -L "$data" -iname '*.jp*g' -printf '%s %p\n' | sort -k 2 | awk -v limit=24000000 '
+    { size[NR] = $1; sub(/^[0-9]+ /, ""); path[NR] = $0; total += size[NR] }
+    END { for (i = 1; i <= NR; ++i) if ((due += limit / total) >= 1 || total <= limit) { due -= 1; print path[i] } }' |
+    { number=0; while IFS= read -r file; do cp "$file" "$kept/images/$((number += 1)).jpg"; done; }
+  if [ $# -gt 0 ]; then mkdir -p build/wheels && cp "$@" build/wheels/; fi
+  du -sh "$kept"
+}
+
+if [ "${1:-}" = prepare ]; then
+  [ $# -ge 2 ] || { sed -n '4,5s/^# *//p' "$0" >&2; exit 2; }
+  prepare "${@:2}"
+  exit
+fi
+
+steps=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --out) out=$2; shift 2 ;;
+    --seconds) limit=$2; shift 2 ;;
+    build | test | sanitize | bench) steps+=("$1"); shift ;;
+    *) sed -n '4,5s/^# *//p' "$0" >&2; exit 2 ;;
+  esac
+done
+[ ${#steps[@]} -gt 0 ] || steps=(build test sanitize bench)
+
+mkdir -p "$out"
+py=.venv/bin/python
+jobs=$(nproc)
+# Nothing is fetched: installing fails at once instead of waiting for a network.
+export TORCHDALI_APT=0 PIP_NO_INDEX=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+export TORCHDALI_CUDA=1 TORCHDALI_REQUIRE=cuda PYTHONUNBUFFERED=1
+if [ -z "${TORCHDALI_CUDA_ARCHS:-}" ]; then # only what this GPU needs
+  TORCHDALI_CUDA_ARCHS=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -1 | tr -d .)
+  export TORCHDALI_CUDA_ARCHS
+fi
+[ ! -s "$kept/commit" ] || TORCHDALI_COMMIT=$(cat "$kept/commit")
+export TORCHDALI_COMMIT=${TORCHDALI_COMMIT:-}
+
+left() { echo $((limit - SECONDS)); }
+summary=()
+failed=0
+run() { # run NAME SHARE COMMAND...: a step within 1/SHARE of the time that is left, with its log
+  local name=$1 most=$(($(left) / $2)) began=$SECONDS code
+  shift 2
+  if [ "$(left)" -lt 10 ]; then
+    summary+=("$name: skipped, the time is over")
+    failed=1
+    return
+  fi
+  printf '=== %s (at most %d s)\n' "$name" "$most"
+  timeout --kill-after=10 "$most" "$@" >"$out/$name.log" 2>&1
+  code=$?
+  [ $code = 0 ] || { failed=1 && tail -n 25 "$out/$name.log"; }
+  summary+=("$name: exit $code, $((SECONDS - began)) s; $(tail -n 1 "$out/$name.log" | cut -c 1-120)")
+}
+
+for step in "${steps[@]}"; do
+  case $step in
+    build)
+      nvidia-smi -L
+      run build 1 make build JOBS="$jobs"
+      ;;
+    test)
+      run test 1 "$py" -m pytest -q -m cuda -n "$jobs" --gpu-record "$out/ran_on_gpu.json" --durations 15
+      ;;
+    sanitize)
+      # One size of each operator, and what fills shared memory or relies on barriers.
+      share=3
+      for tool in memcheck racecheck initcheck; do
+        run "$tool" "$((share--))" compute-sanitizer --tool "$tool" --error-exitcode 1 --target-processes all \
+          "$py" -m pytest -q -x -m cuda tests/gpu/test_gpu_matches_cpu.py -k any_size
+      done
+      ;;
+    bench)
+      run bench 1 "$py" -m benchmarks.gpu --data "$kept/images" --out "$out/bench.json"
+      ;;
+  esac
+done
+printf '%s\n' '' "${summary[@]}"
+exit $failed
