@@ -4,8 +4,8 @@
 #   tools/gpu_session.sh prepare DATA [WHEEL...]   beforehand, where the images are
 #   tools/gpu_session.sh [--out DIR] [--seconds N] [STEP...]   on the machine; STEP: build test sanitize bench
 # prepare copies an even selection of DATA's JPEG files (24 MB), and wheels of what the machine lacks, to
-# build/gpu_session and build/wheels. Take both folders to the machine with the checkout. It uses the torch
-# and the packages that are there.
+# build/gpu_session and build/wheels. Take both folders to the machine with the checkout. It uses the
+# installed torch and packages.
 # A step that fails does not stop the others. After N seconds (540 by default) the present one is stopped and
 # the rest is skipped. DIR (default build/gpu_session/out) gets the log of each step, the record of the tests
 # (ran_on_gpu.json, for tests/gpu/) and the results of the benchmark (bench.json, for benchmarks/results/gpu/).

@@ -68,6 +68,10 @@ SECTIONS = {
 }
 
 
+def _cores(count: int) -> str:
+    return f"{count} cores" if count > 1 else "1 core"
+
+
 def setup_text(document: dict[str, Any]) -> str:
     """Returns the machine, the settings and the peers that could not be measured."""
     machine, settings = document["machine"], document["settings"]
@@ -79,7 +83,7 @@ def setup_text(document: dict[str, Any]) -> str:
             name = TITLES.get(r["peer"], r["peer"])
             absent.setdefault(name, set()).add(r["benchmark"].rpartition(".")[2])
     text = (
-        f"{document['created'][:10]}, {machine['cpu']} ({sets}), {machine['cores']} cores, torch "
+        f"{document['created'][:10]}, {machine['cpu']} ({sets}), {_cores(machine['cores'])}, torch "
         f"{versions.get('torch', '?')}. {_images(document)}Each figure is the median of "
         f"{settings['rounds']} interleaved rounds of at most {settings['seconds']:g} s, ± half of "
         "their range."
