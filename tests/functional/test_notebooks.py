@@ -15,7 +15,8 @@ import numpy as np
 import torch
 from PIL import Image
 
-from torchdali import fn, functional, pipeline_def
+from torchdali import Pipeline, fn, functional, pipeline_def
+from torchdali import types as dali_types
 from torchdali._common.location import SourceLocation
 from torchdali.functional import Batch
 from torchdali.tensors import TensorListCPU
@@ -90,3 +91,12 @@ def test_plans_and_statistics_show_their_text():
         first = str(shown).partition("\n")[0]
         assert f"<b>{html.escape(first)}</b>" in shown._repr_html_()
     pipe.close()
+
+
+def test_nodes_show_constants_as_a_definition_has_them():
+    pipe = Pipeline(2, 1)
+    with pipe:
+        floats = fn.cast(fn.random.coin_flip(), dtype=dali_types.FLOAT)
+        pipe.set_outputs(fn.python_function(floats, function=image))
+    assert "dtype=types.FLOAT" in repr(pipe)
+    assert "function=image" in repr(pipe)
