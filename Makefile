@@ -90,9 +90,10 @@ lint-tools: $(SETUP_LINT)
 types: $(SETUP_LINT)
 	$(PY) -m mypy
 
-format: $(SETUP_LINT) ## format Python and C++, and apply ruff's fixes
+format: $(SETUP_LINT) ## format Python and C++, apply ruff's fixes, remove outputs of notebooks
 	$(PY) -m ruff check --fix-only --quiet .
 	$(PY) -m ruff format .
+	$(PY) -m tools.docs.notebooks
 	PATH="$(VENV)/bin:$$PATH" clang-format -i $(CXX_FILES)
 
 tidy: $(SETUP_LINT) $(BUILT) ## run clang-tidy on C++ files changed since main (or FILES=...)
