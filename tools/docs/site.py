@@ -8,11 +8,16 @@ their files.
 
 from __future__ import annotations
 
+import json
+import os
 import posixpath
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+from tools.docs import notebooks
 
 __all__ = ["Site", "expand", "on_config", "on_files", "on_page_markdown"]
 
@@ -66,6 +71,8 @@ class Site:
         self.texts: dict[str, str] = {}  # page -> Markdown, of pages outside of docs/
         for path in sorted((root / "docs").rglob("*.md")):
             self._add_links(path.relative_to(root).as_posix(), path.read_text())
+        for path in sorted((root / "docs").rglob("*.ipynb")):
+            self._add_links(path.relative_to(root).as_posix(), _text(path))
         for name in PAGES:
             self._add(name)
 
@@ -79,7 +86,9 @@ class Site:
             return self.pages.get(path)
         if (self._root / path).is_dir():
             path += "/README.md"
-        return path.removeprefix("docs/") if (self._root / path).exists() else None
+        if not (self._root / path).exists():
+            return None
+        return re.sub(r"\.ipynb$", ".md", path.removeprefix("docs/"))
 
     def rewrite(self, text: str, page: str) -> str:
         """Returns the text of a page with links that are valid on the site."""
@@ -143,6 +152,15 @@ def _named(entries: list[Any]) -> Iterator[str]:
             yield from _named(value)
 
 
+def _text(path: Path) -> str:
+    """Returns a page in Markdown; of a notebook its text without code."""
+    text = path.read_text()
+    if path.suffix != ".ipynb":
+        return text
+    cells = json.loads(text)["cells"]
+    return "\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+
+
 def _title(path: Path) -> str:
     found = re.search(r"^# (.*)$", path.read_text(), re.MULTILINE)
     return (found[1] if found else path.stem).removeprefix("fn.").lower()
@@ -192,6 +210,20 @@ def on_files(files: Any, config: Any) -> Any:
         if name.startswith("code/"):  # they are reached by links
             file.inclusion = InclusionLevel.NOT_IN_NAV
         files.append(file)
+    return _with_tutorials(files, config)
+
+
+def _with_tutorials(files: Any, config: Any) -> Any:
+    """Executes the notebooks, and adds their pages."""
+    from mkdocs.structure.files import File
+
+    paths = notebooks.tutorials()
+    with ThreadPoolExecutor(min(len(os.sched_getaffinity(0)), 4)) as pool:
+        executed = pool.map(notebooks.execute, paths)
+        for path, notebook in zip(paths, executed, strict=True):
+            name = f"tutorials/{path.stem}.md"
+            content = f"{notebooks.page(notebook)}\n[This page as a notebook]({path.name})\n"
+            files.append(File.generated(config, name, content=content))
     return files
 
 
