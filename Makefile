@@ -26,7 +26,7 @@ endif
 export MAX_JOBS ?= $(JOBS)
 
 .PHONY: help setup quickstart test test-fast test-gpu lint types format tidy generate sanitize fuzz \
-  fuzz-jpeg fuzz-parser coverage mutants bench bench-gpu docs build wheel test-wheel test-cross clean \
+  fuzz-jpeg fuzz-parser coverage mutants bench bench-gpu docs site build wheel test-wheel test-cross clean \
   lint-tools dali peers torchvision
 
 help: ## list the targets
@@ -35,14 +35,19 @@ help: ## list the targets
 # Stamp files in .venv, so that later runs skip these steps.
 SETUP := $(VENV)/.setup
 SETUP_LINT := $(VENV)/.setup-lint
+SETUP_DOCS := $(VENV)/.setup-docs
 BUILT := $(VENV)/.built
 
 $(SETUP): pyproject.toml tools/setup_env.sh tools/requirements.py
-	@tools/setup_env.sh $(VENV) build test examples bench docs --optional peers
+	@tools/setup_env.sh $(VENV) build test examples bench --optional peers
 	@touch $@
 
 $(SETUP_LINT): $(SETUP)
 	@tools/setup_env.sh $(VENV) lint
+	@touch $@
+
+$(SETUP_DOCS): $(SETUP)
+	@tools/setup_env.sh $(VENV) docs
 	@touch $@
 
 # The first build installs the checkout as editable; later ones only compile what changed.
@@ -85,9 +90,10 @@ lint-tools: $(SETUP_LINT)
 types: $(SETUP_LINT)
 	$(PY) -m mypy
 
-format: $(SETUP_LINT) ## format Python and C++, and apply ruff's fixes
+format: $(SETUP_LINT) ## format Python and C++, apply ruff's fixes, remove outputs of notebooks
 	$(PY) -m ruff check --fix-only --quiet .
 	$(PY) -m ruff format .
+	$(PY) -m tools.docs.notebooks
 	PATH="$(VENV)/bin:$$PATH" clang-format -i $(CXX_FILES)
 
 tidy: $(SETUP_LINT) $(BUILT) ## run clang-tidy on C++ files changed since main (or FILES=...)
@@ -138,6 +144,9 @@ bench-gpu: $(SETUP) ## run the GPU benchmarks (DATA=DIR); writes to benchmarks/r
 docs: $(BUILT) ## write reference pages, and benchmark tables in README and docs
 	$(PY) -m tools.docs.generate
 	$(PY) -m benchmarks.report
+
+site: $(SETUP_DOCS) ## build the documentation site in build/site, and check its links (ARGS=-q)
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict $(ARGS)
 
 dali: ## create .venv-dali with real DALI 1.35.0, for parity tests and benchmarks
 	@tools/setup_peer.sh .venv-dali dali

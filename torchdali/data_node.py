@@ -346,17 +346,18 @@ class OpNode:
             for i in range(self.num_outputs)
         )
 
+    def constants(self) -> dict[str, str]:
+        """Returns the arguments that are constants, as text."""
+        known = self.schema.by_name
+        return {n: known[n].value_text(v) if n in known else repr(v) for n, v in self.args.items()}
+
     def __repr__(self) -> str:
         inputs = [node.name for node in self.inputs]
-        constants = {**self.args, **({} if self.seed is None else {"seed": self.seed})}
-        inputs += [f"{name}={_shown(value)}" for name, value in constants.items()]
+        inputs += [f"{name}={text}" for name, text in self.constants().items()]
+        inputs += [] if self.seed is None else [f"seed={self.seed}"]
         inputs += [f"{name}={node.name}" for name, node in self.arg_inputs.items()]
         where = f"  # {self.location.short()}" if self.location else ""
         return f"{self.name} = {self.schema.fn_name}({', '.join(inputs)}){where}"
-
-
-def _shown(value: Any) -> str:
-    return f"<{len(value)} bytes>" if isinstance(value, bytes) else repr(value)
 
 
 if not TYPE_CHECKING:  # else a type checker would believe every name

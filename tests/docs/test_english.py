@@ -7,6 +7,7 @@ must not match correct English. If it does, make its pattern more precise.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SUFFIXES = {".c", ".cpp", ".cu", ".cuh", ".h", ".md", ".py", ".pyi", ".sh", ".toml", ".yaml"}
+SUFFIXES |= {".ipynb"}
 FILES = [".ci/run", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "README.md", "csrc/README.md"]
 FILES += ["pyproject.toml", "setup.py"]
 FOLDERS = ["benchmarks", "csrc", "docs", "examples", "tests", "tools", "torchdali"]
@@ -131,6 +133,14 @@ def texts() -> Iterator[Path]:
                 yield path
 
 
+def text_of(path: Path) -> str:
+    """Returns the text of a file; of a notebook what its cells contain."""
+    text = path.read_text()
+    if path.suffix != ".ipynb":
+        return text
+    return "\n\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
+
+
 def find(text: str, phrases: Iterable[Phrase]) -> Iterator[str]:
     """Yields line number, phrase and suggestion for each match."""
     words = f" {' '.join(text.lower().split())} ".replace(" // ", " ").replace(" # ", " ")
@@ -147,7 +157,7 @@ def test_texts_are_plain_english(phrases):
     found = [
         f"{path.relative_to(ROOT)}:{finding}"
         for path in texts()
-        for finding in find(path.read_text(), phrases)
+        for finding in find(text_of(path), phrases)
     ]
     assert not found, "\n" + "\n".join(found)
 

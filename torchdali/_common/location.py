@@ -52,11 +52,11 @@ class SourceLocation:
         return linecache.getline(self.filename, self.lineno).strip()
 
     def short_filename(self) -> str:
-        """Returns the path, relative to the working directory if it is below that."""
+        """Returns the path, relative to the working directory if it is below that, or "In[3]"."""
         return _short(self.filename)
 
     def short(self) -> str:
-        """Returns "train.py:42"."""
+        """Returns "train.py:42", or "In[3]:42" for line 42 of a cell of a notebook."""
         return _printable(
             f"{_short(self.filename)}:{self.lineno}" if self.lineno else self.filename
         )
@@ -68,11 +68,20 @@ def _printable(text: str) -> str:
 
 
 def _short(filename: str) -> str:
-    """Returns the path relative to the working directory if it is below that."""
+    """Returns the path relative to the working directory if it is below that, or "In[3]"."""
+    if cell := _notebook_cell(filename):
+        return cell
     try:
         return _relative(filename, os.getcwd())
     except (OSError, ValueError):  # the working directory is gone; another drive
         return filename
+
+
+def _notebook_cell(filename: str) -> str | None:
+    """Returns what IPython and Jupyter call a cell, such as "In[3]"; None for a file."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    named = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(filename)
+    return None if named is None else str(named[1])
 
 
 # A definition's nodes come from few files, and relpath() takes 10 us.

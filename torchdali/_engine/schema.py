@@ -124,6 +124,14 @@ class Argument:
             text = self.type
         return f"{text} or DataNode" if self.per_sample else text
 
+    def value_text(self, value: Any) -> str:
+        """Returns a constant as a reader wrote it: "types.UINT8", not its number."""
+        if self.type in ENUMS and isinstance(value, int):
+            return f"types.{ENUMS[self.type](value).name}"
+        if isinstance(value, bytes):
+            return f"<{len(value)} bytes>"
+        return str(getattr(value, "__qualname__", repr(value)))
+
     def default_text(self) -> str:
         """Returns the default as Python source."""
         if not self.has_default:

@@ -128,7 +128,7 @@ class Picture:
             takes = [self._name(i) for i in node.inputs]
             takes += [f"{name}={self._name(i)}" for name, i in node.arg_inputs.items()]
             takes += [f"if {'' if v else 'not '}{self._name(i)}" for i, v in node.guards]
-            constants = ", ".join(f"{name}={_short(value)}" for name, value in node.args.items())
+            constants = ", ".join(f"{n}={_short(text)}" for n, text in node.constants().items())
             where = node.location.short() if node.location else ""
             cells = [self.names[node.ordinal], node.schema.fn_name, ", ".join(takes), constants]
             rows.append([*cells, where])
@@ -143,7 +143,7 @@ class Picture:
 
 
 def _short(value: object) -> str:
-    text = repr(value)
+    text = value if isinstance(value, str) else repr(value)
     return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "..."
 
 
