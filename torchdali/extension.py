@@ -281,7 +281,9 @@ def _build_root() -> Path:
 def __getattr__(name: str) -> Any:
     if name == "BuildExtension":  # imports setuptools
         build: Any = importlib.import_module("torch.utils.cpp_extension").BuildExtension
-        return build.with_options(no_python_abi_suffix=True)
+        made = build.with_options(no_python_abi_suffix=True)
+        made.__doc__ = """torch's command of setuptools, for libraries that depend on no Python."""
+        return made
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

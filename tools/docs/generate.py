@@ -16,11 +16,10 @@ from pathlib import Path
 from tools.docs import missing_names, operator_states, reference
 from tools.docs.gpu_record import PATH as RECORD_PATH
 from tools.docs.gpu_record import Record
+from tools.docs.modules import Modules
 from tools.gpu_kernels import fingerprint
-from torchdali import auto_aug, backend, errors, loop, pipeline, profiling, stats, storage, tensors
 from torchdali._engine.schema import registry
 from torchdali._stubs import KINDS, modules
-from torchdali.plugin.numba.fn import experimental as numba
 
 __all__ = ["files", "main"]
 
@@ -42,26 +41,13 @@ def files() -> dict[Path, str]:
     result[folder / "operators.md"] = operator_states.page(
         facts, Record.read(ROOT / RECORD_PATH), fingerprint(ROOT / "csrc")
     )
-    result[folder / "README.md"] = reference.index_page()
+    modules = Modules()
+    result[folder / "README.md"] = reference.index_page(modules)
     result[folder / "missing_names.md"] = missing_names.page()
     for schema in registry().values():
         result[folder / "fn" / f"{schema.name}.md"] = reference.operator_page(schema)
-    result[folder / "types.md"] = reference.types_page().rstrip() + "\n"
-    pages = {
-        module: list(module.__all__) for module in (tensors, errors, profiling, stats, storage)
-    }
-    pages[backend] = [name for name in backend.__all__ if name not in tensors.__all__]
-    pages[pipeline] = ["pipeline_def", "Pipeline", "DataNode"]
-    pages[loop] = list(loop.__all__)
-    for module, names in pages.items():
-        result[folder / f"{module.__name__.split('.')[1]}.md"] = reference.module_page(
-            module, names
-        )
-    for part in auto_aug.__all__:
-        module = getattr(auto_aug, part)
-        page = reference.module_page(module, list(module.__all__))
-        result[folder / "auto_aug" / f"{part}.md"] = page
-    result[folder / "numba.md"] = reference.module_page(numba, numba.__all__)
+    result[folder / "types.md"] = reference.types_page(modules)
+    result |= {folder / name: text for name, text in modules.pages().items()}
     return result
 
 

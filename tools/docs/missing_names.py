@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from tools.docs.reference import MARK, cell
+from tools.docs.modules import MARK
+from tools.docs.reference import cell
 from torchdali._common.alternatives import REASONS
 from torchdali._common.unsupported import missing
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tools.docs.gpu_record import NO_KERNEL, NOT_RUN, Record
-from tools.docs.reference import MARK, cell
+from tools.docs.modules import MARK
+from tools.docs.reference import cell
 from torchdali._common.alternatives import REASONS, alternative
 from torchdali._engine.schema import ALIASES, OperatorSchema, every_operator, registry
 

@@ -4,17 +4,14 @@
 from __future__ import annotations
 
 import inspect
-from enum import Enum
-from types import ModuleType
-from typing import Any
 
-from torchdali import auto_aug, types
-from torchdali._engine.schema import ENUMS, OperatorSchema, registry
+from tools.docs import docstrings
+from tools.docs.modules import MARK, Modules
+from torchdali import types
+from torchdali._engine.schema import OperatorSchema, registry
 from torchdali.fn import _callables
 
-__all__ = ["MARK", "cell", "index_page", "module_page", "operator_page", "types_page"]
-
-MARK = "<!-- Made by `make generate`; do not edit. -->"
+__all__ = ["cell", "index_page", "operator_page", "types_page"]
 
 
 def cell(text: str) -> str:
@@ -28,7 +25,8 @@ def operator_page(schema: OperatorSchema) -> str:
     ops_name = f"ops.{family}.{schema.class_name}" if family else f"ops.{schema.class_name}"
     lines = [MARK, f"# {schema.fn_name}", "", *schema.doc.strip().splitlines(), ""]
     if schema.name in _callables.PYTHON:
-        lines += ["```", inspect.getdoc(_callables.PYTHON[schema.name][0]) or "", "```"]
+        doc = inspect.getdoc(_callables.PYTHON[schema.name][0]) or ""
+        lines.append(docstrings.markdown(doc, "../../"))
         return "\n".join(lines).rstrip() + "\n"
     facts = [f"class `{ops_name}`", f"devices: {', '.join(schema.devices)}"]
     facts += ["frame sequences"] * schema.sequences + ["volumes"] * schema.volumes
@@ -69,20 +67,24 @@ def _summary(schema: OperatorSchema) -> str:
     return cell(first.split(". ")[0].rstrip(".") + ".")
 
 
-def index_page() -> str:
+def index_page(modules: Modules) -> str:
     """Returns the page that lists all pages."""
     lines = [
         MARK,
         "# Reference",
         "",
-        "[Pipeline](pipeline.md) · [PipelineLoader](loop.md) · "
-        "[batches and tensors](tensors.md) · [types](types.md) · [stats](stats.md) · "
-        "[profile](profiling.md) · [remote files](storage.md) · "
-        "[errors](errors.md) · [backend](backend.md) · [Numba functions](numba.md) · "
-        "[the state of DALI's operators](operators.md) · "
-        "[names of DALI that are missing](missing_names.md)",
+        "Everything that is public. [The state of DALI's operators](operators.md) says which of "
+        "them work, and on which devices; [names of DALI that are missing](missing_names.md) says "
+        "what to use instead.",
         "",
-        f"Automatic augmentation: {', '.join(f'[{n}](auto_aug/{n}.md)' for n in auto_aug.__all__)}",
+        "## Modules",
+        "",
+        *modules.rows(),
+        "",
+        "## Operators",
+        "",
+        "The same operators are functions in `torchdali.fn`, classes in `torchdali.ops`, and "
+        "functions of tensors in `torchdali.functional` and `torchdali.experimental`.",
         "",
         "| operator | |",
         "|---|---|",
@@ -91,77 +93,12 @@ def index_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def types_page() -> str:
+def types_page(modules: Modules) -> str:
     """Returns the page of torchdali.types."""
-    lines = [MARK, "# torchdali.types", "", inspect.getdoc(types) or "", ""]
+    enums: list[str] = []
     for enum in (types.DALIDataType, types.DALIImageType, types.DALIInterpType):
-        lines += [f"## {enum.__name__}", "", inspect.getdoc(enum) or "", "", "| name | value |"]
-        lines.append("|---|---|")
-        lines += [f"| `types.{m.name}` | {int(m)} |" for m in enum if not m.name.startswith("_")]
-        lines.append("")
-    found = filter(lambda n: callable(getattr(types, n)), sorted(types.__all__))
-    names = [name for name in found if not _is_enum_part(types, name)]
-    return "\n".join([*lines, *_members(types, names)])
-
-
-def _is_enum_part(module: ModuleType, name: str) -> bool:
-    value = getattr(module, name)
-    kind = value if isinstance(value, type) else type(value)
-    return issubclass(kind, tuple(ENUMS.values()))
-
-
-def _call(name: str, value: Any) -> str:
-    """Returns the signature of a call: name and parameters, without annotations."""
-    # The constructor of an enumeration depends on the version of Python, so list its members.
-    if isinstance(value, type) and issubclass(value, Enum):
-        return ", ".join(f"{name}.{member.name}" for member in value)
-    try:
-        own = inspect.signature(value)
-    except (TypeError, ValueError):
-        return name
-    params = []
-    star = False
-    for p in own.parameters.values():
-        if p.name == "self":
-            continue
-        if p.kind is p.KEYWORD_ONLY and not star:
-            params.append("*")
-            star = True
-        prefix = "*" * ((p.kind is p.VAR_POSITIONAL) + 2 * (p.kind is p.VAR_KEYWORD))
-        star = star or p.kind is p.VAR_POSITIONAL
-        default = "" if p.default is p.empty else f"={p.default!r}"
-        params.append(f"{prefix}{p.name}{default}")
-    return f"{name}({', '.join(params)})"
-
-
-def _members(module: ModuleType, names: list[str]) -> list[str]:
-    lines: list[str] = []
-    for name in names:
-        value = getattr(module, name)
-        lines += [f"## {name}", ""]
-        if isinstance(value, type) and issubclass(value, BaseException):
-            bases = [b.__name__ for b in value.__mro__[1:] if b not in (BaseException, object)]
-            lines += [inspect.getdoc(value) or "", "", f"Bases: {', '.join(bases)}.", ""]
-            continue
-        lines += ["```", _call(name, value), "", inspect.getdoc(value) or "", "```", ""]
-        if not isinstance(value, type):
-            continue
-        for own, member in inspect.getmembers(value):
-            if own.startswith("_") or not inspect.getdoc(member):
-                continue
-            if isinstance(member, property):
-                title = own
-            elif inspect.isroutine(member) and not hasattr(object, own):
-                title = _call(own, member)
-            else:
-                continue
-            if getattr(str, own, None) is member:
-                continue
-            lines += [f"### {own}", "", "```", title, "", inspect.getdoc(member) or "", "```", ""]
-    return lines
-
-
-def module_page(module: ModuleType, names: list[str]) -> str:
-    """Returns the page of a module: the given names with their docstrings."""
-    head = [MARK, f"# {module.__name__}", "", inspect.getdoc(module) or "", ""]
-    return "\n".join([*head, *_members(module, names)]).rstrip() + "\n"
+        enums += [f"## {enum.__name__}", "", inspect.getdoc(enum) or "", "", "| name | value |"]
+        enums.append("|---|---|")
+        enums += [f"| `types.{m.name}` | {int(m)} |" for m in enum if not m.name.startswith("_")]
+        enums.append("")
+    return modules.page("types", enums)

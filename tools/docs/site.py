@@ -171,10 +171,12 @@ def expand(entries: list[Any], docs: Path) -> list[Any]:
     taken = set(_named(entries))
 
     def pages(folder: str) -> list[str]:
-        found = [path for path in (docs / folder).glob("*.md") if path.name != "README.md"]
-        names = [path.relative_to(docs).as_posix() for path in sorted(found, key=_title)]
-        index = [f"{folder}README.md"] if (docs / folder / "README.md").exists() else []
-        return [name for name in [*index, *names] if name not in taken]
+        inner = tuple(name for name in taken if name.endswith("/") and name[:-1].startswith(folder))
+        found = sorted((docs / folder).rglob("*.md"), key=_title)
+        names = [path.relative_to(docs).as_posix() for path in found]
+        names = [name for name in names if name not in taken and not name.startswith(inner)]
+        index = f"{folder}README.md"
+        return sorted(names, key=lambda name: name != index)
 
     def one(entry: Any) -> list[Any]:
         if isinstance(entry, str):
