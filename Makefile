@@ -145,7 +145,7 @@ docs: $(BUILT) ## write reference pages, and benchmark tables in README and docs
 	$(PY) -m tools.docs.generate
 	$(PY) -m benchmarks.report
 
-site: $(SETUP_DOCS) ## build the documentation site in build/site, and check its links (ARGS=-q)
+site: $(SETUP_DOCS) $(BUILT) ## build the documentation site in build/site, and check its links (ARGS=-q)
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict $(ARGS)
 
 dali: ## create .venv-dali with real DALI 1.35.0, for parity tests and benchmarks

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from helpers import programs, videos
 from helpers.cases import for_each
+from helpers.pages import RUN
 from PIL import Image
 
 pytestmark = pytest.mark.slow
@@ -42,30 +43,6 @@ def test_the_make_targets_in_the_pages_exist():
 
 def test_the_changelog_has_an_unreleased_section():
     assert "\n## Unreleased\n" in (ROOT / "CHANGELOG.md").read_text()
-
-
-# The code blocks of each page run one after the other, as one program, which needs these packages.
-RUN = {
-    "arrays.md": [],
-    "audio.md": [],
-    "augmentation.md": [],
-    "coco.md": [],
-    "data.md": ["pyarrow", "datasets"],
-    "from_dali.md": [],
-    "from_torchvision.md": ["datasets"],
-    "images.md": [],
-    "loader.md": [],
-    "numba.md": ["numba"],
-    "other_loops.md": [],
-    "pipelines.md": [],
-    "profiling.md": [],
-    "python_functions.md": [],
-    "remote_files.md": ["fsspec"],
-    "shards.md": [],
-    "tables.md": ["pyarrow", "datasets"],
-    "training.md": [],
-    "video.md": [],
-}
 
 
 @pytest.mark.parametrize("name", RUN)

@@ -161,22 +161,24 @@ def _text(path: Path) -> str:
     return "\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
 
 
-def _title(path: Path) -> str:
+def _heading(path: Path) -> str:
     found = re.search(r"^# (.*)$", path.read_text(), re.MULTILINE)
-    return (found[1] if found else path.stem).removeprefix("fn.").lower()
+    return found[1] if found else path.stem
 
 
 def expand(entries: list[Any], docs: Path) -> list[Any]:
     """Returns `nav` with the pages of folders in the places of entries that end in "/"."""
     taken = set(_named(entries))
 
-    def pages(folder: str) -> list[str]:
+    def pages(folder: str) -> list[Any]:
         inner = tuple(name for name in taken if name.endswith("/") and name[:-1].startswith(folder))
-        found = sorted((docs / folder).rglob("*.md"), key=_title)
+        found = sorted((docs / folder).rglob("*.md"), key=lambda path: _heading(path).lower())
         names = [path.relative_to(docs).as_posix() for path in found]
         names = [name for name in names if name not in taken and not name.startswith(inner)]
-        index = f"{folder}README.md"
-        return sorted(names, key=lambda name: name != index)
+        index = [name for name in names if name == f"{folder}README.md"]
+        others = [name for name in names if name not in index]
+        titles = [_heading(docs / name).removeprefix("torchdali.") for name in others]
+        return [*index, *({title: name} for title, name in zip(titles, others, strict=True))]
 
     def one(entry: Any) -> list[Any]:
         if isinstance(entry, str):
