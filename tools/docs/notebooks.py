@@ -8,6 +8,7 @@ and the tests execute them.
 from __future__ import annotations
 
 import html
+import importlib.util
 import json
 import os
 import re
@@ -54,6 +55,14 @@ def cleaned(text: str) -> str:
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
+def _package_folder() -> str:
+    """Returns the folder with the torchdali that this process would import."""
+    spec = importlib.util.find_spec("torchdali")
+    assert spec is not None
+    assert spec.origin is not None
+    return str(Path(spec.origin).parents[1])
+
+
 def execute(path: Path) -> Any:
     """Returns a notebook with its outputs, executed in an empty folder.
 
@@ -65,9 +74,16 @@ def execute(path: Path) -> Any:
     from traitlets.config import Config
 
     notebook = nbformat.read(path, as_version=4)
-    # Small models train faster with one thread than with several that wait for each other.
-    environment = {"OMP_NUM_THREADS": "1", **os.environ, "PYTHONPATH": str(ROOT)}
     with tempfile.TemporaryDirectory(prefix="torchdali-tutorial-") as folder:
+        environment = {
+            # Small models train faster with one thread than with several that wait for each other.
+            "OMP_NUM_THREADS": "1",
+            "TORCHDALI_CACHE_DIR": f"{folder}/cache",
+            **os.environ,
+            "PYTHONPATH": _package_folder(),
+            "TMPDIR": folder,
+            "TORCH_EXTENSIONS_DIR": f"{folder}/extensions",
+        }
         # Sockets in a folder: two kernels that start at the same time may choose the same TCP port.
         kernel = Config(transport="ipc", connection_file=f"{folder}/kernel.json")
         client = nbclient.NotebookClient(
@@ -88,9 +104,9 @@ def page(notebook: Any) -> str:
             parts.append(cell.source)
             continue
         first, _, rest = cell.source.partition("\n")
-        written = re.match(r"%%writefile .*\.(\w+)$", first)
-        language = written[1] if written else "python"
-        code = f"// {first}\n{rest}" if written else cell.source
+        written = re.match(r"%%writefile (.*\.(\w+))$", first)
+        language = written[2] if written else "python"
+        code = f"// {written[1]}\n{rest}" if written else cell.source
         prompt = f'<div class="tutorial-prompt">In [{cell.execution_count}]</div>'
         parts.append(f"{prompt}\n\n```{language}\n{code}\n```")
         shown = [text for text in map(_output, cell.outputs) if text]
