@@ -60,6 +60,7 @@ def test_the_changelog_has_an_unreleased_section():
         "from_torchvision.md",
         "audio.md",
         "video.md",
+        "ray.md",
     ],
 )
 def test_the_code_of_a_page_runs(name, tmp_path):
@@ -67,6 +68,7 @@ def test_the_code_of_a_page_runs(name, tmp_path):
         "numba.md": ["numba"],
         "data.md": ["pyarrow", "datasets"],
         "from_torchvision.md": ["datasets"],
+        "ray.md": ["ray.data"],
     }
     for package in packages.get(name, []):
         pytest.importorskip(package)
