@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pyarrow as pa
 import pytest
@@ -51,6 +52,22 @@ def node() -> dict[str, Any]:
         "object_store_memory": 80 << 20,
         **dict(zip(PORTS, ports, strict=True)),
     }
+
+
+@contextlib.contextmanager
+def patience() -> Iterator[None]:
+    """Gives a node more than Ray's 30 seconds to start: machines that run tests are busy."""
+    get_node = ray._private.services.get_node
+
+    def get(*arguments: Any) -> Any:
+        for _ in range(300):
+            with contextlib.suppress(RuntimeError):
+                return get_node(*arguments)
+            time.sleep(1)
+        return get_node(*arguments)
+
+    with mock.patch.object(ray._private.services, "get_node", get):
+        yield
 
 
 def numbered(blocks: int = 12, wait: float = 0) -> Any:
@@ -115,7 +132,8 @@ def begin(ranks: list[Any]) -> None:
 @contextlib.contextmanager
 def another_node() -> Iterator[Any]:
     """Adds a node, and removes it in the end."""
-    added = cluster.add_node(**node())
+    with patience():
+        added = cluster.add_node(**node())
     cluster.wait_for_nodes()
     try:
         yield added
@@ -304,8 +322,11 @@ def check_rows_that_fail_in_a_fleet_are_left_out() -> None:
 
 if __name__ == "__main__":
     selected = sys.argv[1:]
-    cluster = Cluster(initialize_head=True, head_node_args={**node(), "include_dashboard": False})
-    cluster.add_node(**node())
+    with patience():
+        cluster = Cluster(
+            initialize_head=True, head_node_args={**node(), "include_dashboard": False}
+        )
+        cluster.add_node(**node())
     cluster.wait_for_nodes()
     ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
     ray.data.DataContext.get_current().enable_progress_bars = False

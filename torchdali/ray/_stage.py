@@ -40,7 +40,8 @@ def assigned_cpus() -> int | None:
     context = ray.get_runtime_context()
     if context.worker.mode != ray.WORKER_MODE:
         return None
-    return max(1, math.floor(context.get_assigned_resources().get("CPU", 1)))
+    cpus = float(context.get_assigned_resources().get("CPU", 1))
+    return max(1, math.floor(cpus))
 
 
 class StageOptions:

@@ -12,7 +12,7 @@ from torchdali.ray._shared import SharedDataset, Shuffle
 __all__ = ["DataConfig"]
 
 
-class DataConfig(ray.train.DataConfig):
+class DataConfig(ray.train.DataConfig):  # type: ignore[misc]  # its types are optional
     """The `dataset_config` of a trainer whose workers use RayLoader.
 
     ray.train.get_dataset_shard() then returns a SharedDataset, which only RayLoader reads.
@@ -41,7 +41,9 @@ class DataConfig(ray.train.DataConfig):
         """See Ray. Called before training, and again if the workers are started again."""
         shared = datasets if self._shared == "all" else {*self._shared}
         others = {name: one for name, one in datasets.items() if name not in shared}
-        output = super().configure(others, world_size, worker_handles, worker_node_ids, **kwargs)
+        output: list[dict[str, Any]] = super().configure(
+            others, world_size, worker_handles, worker_node_ids, **kwargs
+        )
         for name, dataset in datasets.items():
             if name in shared:
                 together: Any = SharedDataset(dataset, self._shuffle)
