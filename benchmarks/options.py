@@ -20,6 +20,7 @@ PARTS = (
     "jpeg_index",
     "containers",
     "container_index",
+    "ray_map",
     "jpeg_scaled",
     "auto_augment",
     "coco",

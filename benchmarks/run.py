@@ -45,6 +45,7 @@ from benchmarks.pipelines import (
     imagenet,
     jpeg_index,
     loader,
+    ray_map,
     remote,
     scale,
     start,
@@ -105,10 +106,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 [p for p in remote.PEERS if p.startswith(tuple(options.peers))],
                 {"container": container, "threads": threads, **axes},
                 harness.throughput,
-                rounds=rounds,
-                seconds=seconds,
-                warm_up=8,
-            )
+                rounds=rounds, seconds=seconds, warm_up=8,
+            )  # fmt: skip
     if "containers" in options.parts:
         for container, work, threads in itertools.product(
             containers.CONTAINERS, containers.WORK, options.threads
@@ -122,6 +121,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 seconds=seconds,
                 warm_up=4,
             )
+    if "ray_map" in options.parts:
+        results += ray_map.measure(options, axes, rounds=rounds, seconds=seconds)
     if "container_index" in options.parts:
         for container in container_index.CONTAINERS:
             results += harness.measure(

@@ -76,7 +76,7 @@ FLOORS: list[set[str]] = [
         "plugin",
         "transforms",
     },
-    {"lightning"},
+    {"lightning", "ray"},
     {"__main__", "_cli", "run"},
 ]
 # A definition records nodes and runs nothing; a pipeline runs any nodes.

@@ -200,6 +200,28 @@ def _with_context(error: TorchdaliError, **context: Any) -> TorchdaliError:
     return _make(type(error), error._message, **{**known, **context})
 
 
+def _of_another(error: TorchdaliError, before: str, now: str, **context: Any) -> TorchdaliError:
+    """Returns an error like `error` that names another class of the user's program.
+
+    Args:
+        error: of code that several classes share.
+        before: the class that it names, if any.
+        now: the class to name.
+        context: of which more is known: keywords as in _make().
+    """
+    known = _with_context(error, **context)
+    return _make(
+        type(error),
+        known._message.replace(before, now),
+        operator=known.operator and known.operator.replace(before, now),
+        sample=known.sample,
+        batch_size=known.batch_size,
+        source=known.source,
+        location=known.location,
+        fix=known.fix and known.fix.replace(before, now),
+    )
+
+
 def _renamed(error: TorchdaliError, operator: str, location: object) -> TorchdaliError:
     """Returns an error like `error` about an operator under another name."""
     message = error._message.removeprefix(f"{error.operator}: ")

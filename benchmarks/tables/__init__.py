@@ -33,6 +33,7 @@ SECTIONS = {
     "containers": ("containers", reading.containers_table),
     "container_choice": ("containers", reading.container_choice_table),
     "container_index": ("container_index", reading.container_index_table),
+    "ray_map": ("ray_map", reading.ray_table),
     "jpeg_scaled": ("jpeg_scaled", operators.jpeg_scaled_table),
     "auto_augment": ("auto_augment", pipelines.auto_augment_table),
     "coco": ("coco", reading.coco_table),

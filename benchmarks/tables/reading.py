@@ -124,6 +124,28 @@ def containers_table(document: dict[str, Any]) -> str:
     )
 
 
+def ray_table(document: dict[str, Any]) -> str:
+    """Pictures in a dataset of Ray; the ratio is torchdali / peer."""
+    titles = {"map": "`map_batches()`", "train": "training loop"}
+    results = of(document, "ray_map")
+    peers = list(dict.fromkeys(r["peer"] for r in results))
+    rows = []
+    for key in dict.fromkeys(_axes_key(r) for r in results):
+        here = {r["peer"]: r for r in results if _axes_key(r) == key}
+        axes = next(iter(here.values()))["axes"]
+        row = [titles[axes["work"]], str(axes["threads"])]
+        for metric in _THROUGHPUT.values():
+            for peer in peers:
+                result, base = here[peer], here["torchdali"]
+                cell = "absent" if "absent" in result else number(result, metric)
+                if result is not base and "absent" not in result and "absent" not in base:
+                    cell += f" ({paired_ratio(base, result, metric):.2f})"
+                row.append(cell)
+        rows.append(row)
+    header = ["", "CPUs", *(f"{title({'peer': p})}, {m}" for m in _THROUGHPUT for p in peers)]
+    return f"{markdown(header, rows)}\n\nIn brackets: torchdali's throughput divided by the peer's."
+
+
 def container_choice_table(document: dict[str, Any]) -> str:
     """A row for each container, 1 thread; the ratio is torchdali / peer."""
     metric = "images_per_cpu_s"

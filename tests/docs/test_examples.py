@@ -85,6 +85,15 @@ def test_lightning_trains_from_a_config(cli, tmp_path):
         assert "after 5 epochs" in text
 
 
+@pytest.mark.parametrize("lightning", [False, True], ids=["torch", "lightning"])
+def test_the_example_of_ray_learns_handwritten_digits(lightning, tmp_path):
+    for name in ("ray.train", "sklearn", "PIL", *(["lightning"] if lightning else [])):
+        pytest.importorskip(name)
+    arguments = ["--lightning"] if lightning else []
+    text = run(ROOT / "examples" / "train_ray.py", "--at-least", 90, *arguments, cwd=tmp_path)
+    assert "of 360 images, 4 epochs on 2 workers" in text
+
+
 def test_the_quickstart_trains_on_any_folder_of_images(tmp_path):
     make_photos(tmp_path / "photos", 20, ".png")
     arguments = ["--data", tmp_path / "photos", "--epochs", 3, "--batch", 8, "--size", 32]

@@ -22,6 +22,7 @@ RUN: dict[str, list[str]] = {
     "pipelines.md": [],
     "profiling.md": [],
     "python_functions.md": [],
+    "ray.md": ["ray.data"],
     "remote_files.md": ["fsspec"],
     "shards.md": [],
     "tables.md": ["pyarrow", "datasets"],

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,13 +52,24 @@ class MadeRows:
         Raises:
             DataError: a field that travels beside the pipeline cannot be collated.
         """
+        return self.rebuilt(_tensors, self._beside)
+
+    def rebuilt(self, output: Callable[[Any], Any], beside: Callable[[int], Any]) -> Any:
+        """Returns the structure of the user's function with other values.
+
+        Args:
+            output: makes a value of an output of the pipeline.
+            beside: makes one of the index of a field that travels beside the pipeline.
+        """
         outputs = iter(self._outputs)
         return self._structure.rebuild(
-            [
-                _tensors(next(outputs)) if field is None else self._beside(field)
-                for field in self._fields
-            ]
+            [output(next(outputs)) if field is None else beside(field) for field in self._fields]
         )
+
+    @property
+    def rows(self) -> Sequence[int] | None:
+        """The samples of the batch that are left; None: all."""
+        return self._rows
 
     def first_output(self) -> Any:
         """Returns the first output of the pipeline, as whole() does."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 from torchdali.loader._dataset.columns import Fields
@@ -111,12 +112,16 @@ class PipelineStage(Stage):
     def finish(self, begun: Any) -> Any:
         """See Stage. The engine drops the batches that clear() has dropped."""
         pipeline, submitted, batch = begun
-        indices = self.progress.indices_of(self._finishing) if self.progress else None
-        self._bad_samples.sources = indices and [f"index {index!r}" for index in indices]
+        self._bad_samples.sources = self._sources_of(batch)
         made = pipeline.outputs_of(submitted, batch)
         if made is None:
             return NO_SAMPLES
         return made if self._is_filled else self._finish_batch(made)
+
+    def _sources_of(self, batch: Fields) -> Sequence[str] | None:  # noqa: ARG002 (of subclasses)
+        """Returns where the samples of a batch are from, for records; None: unknown."""
+        indices = self.progress.indices_of(self._finishing) if self.progress else None
+        return indices and [f"index {index!r}" for index in indices]
 
     def release(self, begun: Any) -> None:
         """See Stage."""

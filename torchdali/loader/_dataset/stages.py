@@ -114,11 +114,16 @@ class Stage:
             self.release(self._queue[0].begun)
             self._queue, self._returned = self._queue[1:], None
 
+    @property
+    def _has_failed(self) -> bool:
+        return bool(self._queue) and self._queue[-1].error is not None
+
     def _pass_over(self, steps: Sequence[Step]) -> None:
         self._passed += [dataclasses.replace(step, has_batch=False) for step in steps]
 
     def _next(self, fetch: Fetch, fetched: Callable[[], None]) -> Any:
-        while len(self._queue) <= self.depth and not self._ended:
+        # Nothing is fetched after an error until the user has it: it may be repaired then.
+        while len(self._queue) <= self.depth and not (self._ended or self._has_failed):
             try:
                 if self._fetched is None:
                     self._fetched = fetch()
@@ -130,7 +135,6 @@ class Stage:
             except Exception as error:
                 entry = _Entry(None, [], error)
                 self._queue, self._fetched = (*self._queue, entry), None
-                break
             else:
                 self._queue, self._fetched = (*self._queue, entry), None
         if not self._queue:
