@@ -21,7 +21,7 @@ _SLOPE = 0.06  # rows are farther apart for edges that go far to the side
 _MOST_ROW_GAP = 90.0
 _SWEEPS = 24
 _WORK = 60_000  # edges that all sweeps over large graphs look at
-_STRAIGHT = 8.0  # weight of the parts of long edges
+_STRAIGHT = 24.0  # weight of the parts of long edges
 
 
 @dataclass(frozen=True)
@@ -292,8 +292,9 @@ def _place(rows: _Rows) -> None:
             _settle(rows, row, above)
         for row in reversed(rows.order):
             _settle(rows, row, below)
-    for row in rows.order:
-        _settle(rows, row, lambda vertex: above(vertex) + below(vertex))
+    for _ in range(2):  # chains are straight below where they begin
+        for row in rows.order:
+            _settle(rows, row, lambda vertex: above(vertex) or below(vertex))
 
 
 def _median(wanted: list[tuple[float, float]]) -> float:
@@ -327,7 +328,7 @@ def _settle(
         shifts.append(shift)
         wanted = wishes(vertex)
         mean = (_median(wanted) if wanted else rows.x[vertex]) - shift
-        weight = sum(weight for _, weight in wanted) or 0.01
+        weight = sum(weight for _, weight in wanted) ** 2 or 0.01
         count = 1
         while blocks and blocks[-1][0] > mean:
             other, more, others = blocks.pop()

@@ -26,7 +26,7 @@ _MARGIN = 12.0
 _LEGEND = 28.0
 _ARROW = 5.0
 _MOST_LETTERS = 36  # of a line
-_WEIGHTS = {"input": 4.0, "argument": 1.0, "condition": 1.0}
+_WEIGHTS = {"input": 12.0, "argument": 1.0, "condition": 1.0}
 _DASHES = {"argument": ' stroke-dasharray="5 3"', "condition": ' stroke-dasharray="1.5 3"'}
 # Colors of the stages; they are drawn translucent, on light and on dark ground.
 _COLORS = {"cpu": "#4a90d9", "mixed": "#e08a1e", "gpu": "#3fa650"}
@@ -69,7 +69,7 @@ def svg(drawing: Drawing, *, use_colors: bool, inline: bool = False) -> str:
 
     Args:
         drawing: what to draw.
-        use_colors: give the shapes the colors of their stages, with a legend.
+        use_colors: give the shapes the colors of their stages, with a legend if there are several.
         inline: for a page whose color of text it takes over; else it is a file, which has a ground
             of its own, light or dark.
     """
@@ -98,8 +98,9 @@ def svg(drawing: Drawing, *, use_colors: bool, inline: bool = False) -> str:
     ]
     layout = arrange(sizes, edges, _OUT_PORT)
     stages = [stage for stage in _STAGES if any(s.stage == stage for s in drawing.shapes)]
-    top = _MARGIN + (_LEGEND if use_colors and stages else 0.0)
-    width = max(layout.width, 220.0 if use_colors else 0.0) + 2 * _MARGIN
+    legend = use_colors and len(stages) > 1
+    top = _MARGIN + legend * _LEGEND
+    width = max(layout.width, legend * 220.0) + 2 * _MARGIN
     height = layout.height + top + _MARGIN
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
     color = "" if inline else f' color="{_INK}"'
@@ -109,7 +110,7 @@ def svg(drawing: Drawing, *, use_colors: bool, inline: bool = False) -> str:
     ]
     if not inline:
         lines.append(f'{_DARK}\n<rect class="ground" width="100%" height="100%" fill="{_PAPER}"/>')
-    if use_colors:
+    if legend:
         lines.append(_legend(stages))
     lines.append(f'<g transform="translate({_MARGIN:g} {top:g})">')
     lines += [
