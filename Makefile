@@ -27,7 +27,7 @@ export MAX_JOBS ?= $(JOBS)
 
 .PHONY: help setup quickstart test test-fast test-gpu lint types format tidy generate sanitize fuzz \
   fuzz-jpeg fuzz-parser coverage mutants bench bench-gpu docs site build wheel test-wheel test-cross clean \
-  lint-tools dali peers torchvision
+  lint-tools browser dali peers torchvision
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -150,6 +150,9 @@ site: $(SETUP_DOCS) $(BUILT) ## build the documentation site in build/site, and 
 
 dali: ## create .venv-dali with real DALI 1.35.0, for parity tests and benchmarks
 	@tools/setup_peer.sh .venv-dali dali
+
+browser: $(SETUP) ## install Chromium and Playwright, for tests/browser
+	@tools/setup_env.sh $(VENV) browser
 
 torchvision: $(SETUP) ## create .venv-torchvision, with the torch of .venv, for tests against torchvision
 	@tools/setup_torchvision.sh .venv-torchvision $(PY)

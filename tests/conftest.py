@@ -27,6 +27,7 @@ os.environ.setdefault("TORCHDALI_CACHE_DIR", "")
 import numpy as np
 import pytest
 import torch
+from helpers import chromium
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["helpers.gpu_record", "helpers.selection"]
@@ -57,8 +58,12 @@ def _dali_missing() -> str | None:
     return None
 
 
+# Marker -> why its tests cannot run here; None: they can.
+MISSING = {"cuda": _cuda_missing, "dali": _dali_missing, "browser": chromium.missing}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    missing = {"cuda": _cuda_missing(), "dali": _dali_missing()}
+    missing = {name: find() for name, find in MISSING.items()}
     for item in items:
         for name, reason in missing.items():
             if reason and item.get_closest_marker(name) and name not in REQUIRED:
@@ -77,7 +82,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def _required_machinery_is_there(request: pytest.FixtureRequest) -> None:
-    for name, missing in (("cuda", _cuda_missing), ("dali", _dali_missing)):
+    for name, missing in MISSING.items():
         if name in REQUIRED and request.node.get_closest_marker(name):
             reason = missing()
             if reason:

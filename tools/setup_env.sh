@@ -54,6 +54,9 @@ for library in libavformat libavcodec libavutil; do
 done
 command -v ffmpeg >/dev/null || wanted+=(ffmpeg) # makes the videos of tests
 command -v ccache >/dev/null || wanted+=(ccache)
+case " $* " in
+  *" browser "*) command -v chromium >/dev/null || wanted+=(chromium) ;;
+esac
 packages=("${needed[@]}" "${wanted[@]}")
 if [ ${#packages[@]} -gt 0 ] && [ "${TORCHDALI_APT:-1}" != 0 ] && command -v apt-get >/dev/null; then
   sudo=()

@@ -52,6 +52,35 @@ MISSING = [
         "ops.Resise",
         "`Resize`",
     ),
+    (
+        "from nvidia.dali import Pipeline\np = Pipeline(1, 1, 0)\nwith p:\n    p.biuld",
+        "Pipeline.biuld",
+        "`build`",
+    ),
+    (
+        "from nvidia.dali import pipeline_def\n@pipeline_def(batch_size=1)\ndef f(): pass\n"
+        "def main():\n    p = f(num_threads=1)\n    p.feed_inputs",
+        "Pipeline.feed_inputs",
+        "`feed_input`",
+    ),
+    (
+        "from nvidia.dali import Pipeline\np = Pipeline()\np.feed_input('x', y, layot='HWC')",
+        "Pipeline.feed_input(layot=)",
+        "`layout`",
+    ),
+    (
+        "import nvidia.dali.plugin.pytorch as dali\nclass Loader:\n"
+        "    def __init__(self, pipe):\n        self.it = dali.DALIGenericIterator(pipe, ['x'])\n"
+        "    def end(self): self.it.resett()",
+        "plugin.pytorch.DALIGenericIterator.resett",
+        "`reset`",
+    ),
+    (
+        "from nvidia.dali import ops\nclass A:\n    def __init__(self):\n"
+        "        self.decode = ops.decoders.Image()\n    def run(self): self.decode.devices",
+        "ops.decoders.Image.devices",
+        "`device`",
+    ),
 ]
 
 
@@ -75,6 +104,23 @@ PRESENT = [
     "import nvidia.dali, nvidia.cublas; nvidia.cublas.no_such_name",
     "from nvidia.dali import Pipeline; Pipeline(**args)",
     "from nvidia.dali import types; types.FLOAT.no_such_name",
+    *(
+        f"from nvidia.dali import Pipeline, ops, pipeline_def\n{program}"
+        for program in (
+            "p = Pipeline()\np.own = 3\np.own",
+            "p = Pipeline()\nif hasattr(p, 'own'): p.own()",
+            "p = Pipeline()\np = other()\np.own",
+            "p = Pipeline()\nfor p in x: p.own",
+            "p = Pipeline()\ndef f():\n    global p\n    p = other()\np.own",
+            "p = Pipeline()\ndef f(p): p.own",
+            "p = Pipeline()\np._private",
+            "class P(Pipeline):\n    def own(self): pass\np = P()\np.own()",
+            "class A:\n    def __init__(self): self.p = Pipeline()\n"
+            "    def set(self): self.p = other()\n    def run(self): self.p.own",
+            "@other\n@pipeline_def\ndef f(): pass\np = f()\np.own",
+            "r = ops.readers.File(files=x)\nr(name='x').own",
+        )
+    ),
 ]
 
 

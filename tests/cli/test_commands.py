@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import re
 import shutil
 import sys
+import time
 import warnings
 from pathlib import Path
 
@@ -274,12 +276,13 @@ def test_view_says_what_is_wrong(name, arguments, text, script, capsys):
 # -- progress
 
 
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
 @for_each("installed", ["tqdm", "rich", ""])
 def test_progress_shows_what_takes_long(installed, monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setattr(progress, "_DELAY_S", 0.0)
@@ -301,3 +304,50 @@ def test_progress_is_silent_in_files(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     assert list(progress.track([1, 2], "counting")) == [1, 2]
     assert sys.stderr.getvalue() == ""
+
+
+@for_each("installed", ["tqdm", ""])
+def test_progress_shows_a_first_item_that_takes_long(installed, monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(progress, "_DELAY_S", 0.001)
+    original = progress._optional
+    monkeypatch.setattr(progress, "_optional", lambda n: original(n) if n == installed else None)
+    if installed:
+        monkeypatch.setattr(pytest.importorskip(installed).tqdm, "monitor_interval", 0)
+    for _ in progress.track(["one"], "counting"):
+        deadline = time.monotonic() + 20
+        while "counting: " not in terminal.getvalue():
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+
+
+def test_programs_that_write_themselves_get_lines(monkeypatch):
+    monkeypatch.setattr(progress, "_LINE_S", 0.0)
+    for terminal, expected in ((Terminal(), "batches: 3 of 5\n"), (io.StringIO(), "")):
+        monkeypatch.setattr(sys, "stderr", terminal)
+        progress.lines("batches", 5)(3)
+        assert terminal.getvalue() == expected
+
+
+class _Shown(Exception):
+    pass
+
+
+@for_each(
+    ("module", "arguments"),
+    [
+        ("torchdali._cli.files", ["bench"]),
+        ("torchdali._cli.samples", ["inspect"]),
+        ("torchdali._cli.inspect", ["inspect"]),
+        ("torchdali._cli.index", ["index", "jpeg"]),
+        ("torchdali._cli.check", ["run", "--check"]),
+    ],
+)
+def test_what_takes_long_shows_its_progress(module, arguments, photos, monkeypatch):
+    def track(*_):
+        raise _Shown
+
+    monkeypatch.setattr(importlib.import_module(module), "track", track)
+    with pytest.raises(_Shown):
+        main([*arguments, str(photos)])

@@ -2,34 +2,36 @@
 """``run --check``: what programs use of DALI that torchdali does not have. Runs no program.
 
 Names are followed from the imports of nvidia.dali through attributes and assignments of modules,
-classes and functions; methods of objects are not.
+classes and functions, and to the attributes of objects whose class is certain.
 """
 
 from __future__ import annotations
 
 import ast
 import difflib
-import functools
-import importlib
-import inspect
 import json
 import os
 import sys
 import tokenize
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
-import torchdali
+from torchdali._cli.counterparts import ROOT, arguments, find, operators
+from torchdali._cli.objects import (
+    constructed,
+    lacks,
+    rebound_names,
+    stored_attributes,
+    stored_names,
+)
+from torchdali._cli.progress import track
 from torchdali._common import unsupported
-from torchdali._engine.schema import ALIASES, UNIVERSAL, OperatorSchema, class_name, every_operator
 from torchdali.errors import UnsupportedNameError
 
 __all__ = ["Finding", "check_source", "main", "program_files"]
 
-_ROOT = "nvidia.dali"
 _SKIPPED = {"__pycache__", "build", "dist", "node_modules", "site-packages"}
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -51,70 +53,6 @@ class Finding:
     fix: str
 
 
-# -- what torchdali has
-
-
-@functools.cache
-def _find(path: str) -> Any:
-    """Returns what has a name of DALI in torchdali; what an object has is not looked up.
-
-    Raises:
-        AttributeError: nothing has it. UnsupportedNameError: but DALI has such a name.
-    """
-    found: Any = torchdali
-    for part in filter(None, path[len(_ROOT) :].split(".")):
-        if not isinstance(found, (ModuleType, type)):
-            break
-        try:
-            found = getattr(found, part)
-        except UnsupportedNameError:
-            raise
-        except AttributeError:
-            if not isinstance(found, ModuleType):
-                raise
-            name = f"{found.__name__}.{part}"
-            try:
-                found = importlib.import_module(name)
-            except ImportError as error:
-                if error.name == name:
-                    raise AttributeError(name) from None
-                return None  # the module exists, but a package that it needs is not installed
-    return found
-
-
-@functools.cache
-def _operators() -> dict[str, OperatorSchema]:
-    """Returns the operators by their dotted names in fn and in ops."""
-    found = {}
-    schemas = every_operator()
-    old = {alias: schemas[name] for alias, name in ALIASES.items() if name in schemas}
-    for name, schema in {**old, **schemas}.items():
-        *modules, _ = name.split(".")
-        found[f"{_ROOT}.fn.{name}"] = schema
-        found[".".join([_ROOT, "ops", *modules, class_name(name)])] = schema
-    return found
-
-
-def _arguments(path: str, target: Any) -> set[str] | None:
-    """Returns the keyword arguments of a function or class; None: it takes any."""
-    names: set[str] = set()
-    schema = _operators().get(path)
-    if schema is not None:
-        names |= {arg.name for arg in (*schema.args, *UNIVERSAL)}
-    functions = [target]
-    if target is torchdali.pipeline_def:
-        functions.append(torchdali.Pipeline)
-    try:
-        parameters = [p for f in functions for p in inspect.signature(f).parameters.values()]
-    except (TypeError, ValueError):
-        return None
-    complete = schema is not None or len(functions) > 1
-    if not complete and any(p.kind is p.VAR_KEYWORD for p in parameters):
-        return None
-    named = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return names | {p.name for p in parameters if p.kind in named}
-
-
 # -- what a program uses
 
 
@@ -126,6 +64,12 @@ class _Program(ast.NodeVisitor):
         self.uses_dali = False
         self._scopes: list[dict[str, str | None]] = [{}]
         self._bases: list[str] = []  # of the classes around, those of DALI
+        # DALI's class of the objects that names and, in a class, attributes of `self` hold. Of a
+        # function under pipeline_def, that of what it returns, at "name()".
+        self._objects: list[dict[str, str]] = [{}]
+        self._own_attributes: list[dict[str, str]] = []
+        self._stored: Counter[str] = Counter()
+        self._rebound: set[str] = set()
 
     # names
 
@@ -147,26 +91,75 @@ class _Program(ast.NodeVisitor):
         return None
 
     def _check(self, path: str, line: int) -> None:
-        if not f"{path}.".startswith(f"{_ROOT}."):
+        if not f"{path}.".startswith(f"{ROOT}."):
             return
         self.uses_dali = True
         parts = path.split(".")
         for end in range(2, len(parts) + 1):
             name = ".".join(parts[:end])
             try:
-                _find(name)
+                find(name)
             except UnsupportedNameError as error:
                 return self._add(line, name, "torchdali does not have it", error.fix or "")
             except AttributeError:
-                fix = _nearest(parts[end - 1], dir(_find(".".join(parts[: end - 1]))))
+                fix = _nearest(parts[end - 1], dir(find(".".join(parts[: end - 1]))))
                 return self._add(line, name, "neither DALI 1.35 nor torchdali has it", fix)
-        schema = _operators().get(path)
+        schema = operators().get(path)
         if schema is not None and schema.never:
             self._add(line, path, f"it {schema.never}", schema.instead)
         return None
 
     def _add(self, line: int, what: str, text: str, fix: str) -> None:
         self.findings.add(Finding(line, what, text, fix))
+
+    # objects
+
+    def _class_of(self, node: ast.AST) -> str | None:
+        """Returns DALI's class of the object that an expression gives; None: not certain."""
+        if isinstance(node, ast.Name):
+            return self._object(node.id)
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", None) == "self":
+            return self._own_attributes[-1].get(node.attr) if self._own_attributes else None
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name) and (made := self._object(f"{node.func.id}()")):
+                return made
+            path = self._path(node.func)
+            try:
+                return path if path and isinstance(find(path), type) else None
+            except AttributeError:
+                return None
+        return None
+
+    def _object(self, name: str) -> str | None:
+        for scope, objects in zip(reversed(self._scopes), reversed(self._objects), strict=True):
+            if name in objects or name.removesuffix("()") in scope:
+                return objects.get(name)
+        return None
+
+    def _bind_objects(self, body: Sequence[ast.AST]) -> None:
+        """Notes the objects that the names of a scope hold, from the first to the last line."""
+        stored, own = stored_names(body), self._objects[-1]
+        stored.update(self._rebound)
+        for node in body:
+            if isinstance(node, ast.FunctionDef) and stored[node.name] == 1:
+                makers = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
+                if [(self._path(m) or "").endswith(".pipeline_def") for m in makers] == [True]:
+                    own[f"{node.name}()"] = f"{ROOT}.Pipeline"
+        for target, call in constructed(body):
+            if isinstance(target, ast.Name) and stored[target.id] == 1:
+                made = self._class_of(call)
+                if made is not None:
+                    own[target.id] = made
+
+    def _check_attribute(self, node: ast.Attribute) -> None:
+        path = self._class_of(node.value)
+        if path is None or not isinstance(node.ctx, ast.Load) or self._stored[node.attr]:
+            return
+        known = lacks(find(path), node.attr)
+        if known is not None:
+            what = f"{path}.{node.attr}"
+            text = f"torchdali's {path.rpartition('.')[2]} does not have it"
+            self._add(node.lineno, what, text, _nearest(node.attr, known))
 
     # imports and assignments
 
@@ -176,23 +169,25 @@ class _Program(ast.NodeVisitor):
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     path = alias.name if alias.asname else alias.name.partition(".")[0]
-                    if f"{alias.name}.".startswith(f"{_ROOT}."):
+                    if f"{alias.name}.".startswith(f"{ROOT}."):
                         self._scopes[-1][alias.asname or path] = path
             elif isinstance(node, ast.ImportFrom):
                 module = node.module or ""
-                if node.level or (module != "nvidia" and not f"{module}.".startswith(f"{_ROOT}.")):
+                if node.level or (module != "nvidia" and not f"{module}.".startswith(f"{ROOT}.")):
                     continue
                 for alias in node.names:
-                    star = unsupported.names(module[len(_ROOT) + 1 :])
+                    star = unsupported.names(module[len(ROOT) + 1 :])
                     for name in star if alias.name == "*" else [alias.name]:
                         path = f"{module}.{name}"
-                        if f"{path}.".startswith(f"{_ROOT}."):
+                        if f"{path}.".startswith(f"{ROOT}."):
                             self._scopes[-1][alias.asname or name] = path
             elif not isinstance(node, _Function):
                 self._bind(ast.iter_child_nodes(node))
 
     def visit_Module(self, node: ast.Module) -> None:
+        self._stored, self._rebound = stored_attributes(node), rebound_names(node)
         self._bind(node.body)
+        self._bind_objects(node.body)
         self.generic_visit(node)
 
     def visit_Import(self, node: ast.Import) -> None:
@@ -228,10 +223,13 @@ class _Program(ast.NodeVisitor):
             if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
         }
         self._scopes.append(dict.fromkeys(own))
+        self._objects.append({})
         body = [node.body] if isinstance(node, ast.Lambda) else node.body
         self._bind(body)
+        self._bind_objects(body)
         for statement in body:
             self.visit(statement)
+        self._objects.pop()
         self._scopes.pop()
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = _visit_function
@@ -239,7 +237,20 @@ class _Program(ast.NodeVisitor):
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         bases = [path for base in node.bases if (path := self._path(base))]
         self._bases.append(bases[0] if bases else "")
+        self._own_attributes.append(
+            {
+                target.attr: made
+                for method in node.body
+                if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef))
+                for target, call in constructed(method.body)
+                if isinstance(target, ast.Attribute)
+                and getattr(target.value, "id", None) == "self"
+                and self._stored[target.attr] == 1
+                and (made := self._class_of(call))
+            }
+        )
         self.generic_visit(node)
+        self._own_attributes.pop()
         self._bases.pop()
 
     # uses
@@ -247,6 +258,7 @@ class _Program(ast.NodeVisitor):
     def visit_Attribute(self, node: ast.Attribute) -> None:
         path = self._path(node)
         if path is None:
+            self._check_attribute(node)
             self.generic_visit(node)
         else:
             self._check(path, node.lineno)
@@ -254,11 +266,14 @@ class _Program(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         self.generic_visit(node)
         path = self._path(node.func) or self._path_of_constructor(node.func)
+        if path is None and isinstance(node.func, ast.Attribute):
+            owner = self._class_of(node.func.value)
+            path = owner and f"{owner}.{node.func.attr}"
         if path is None:
             return
         try:
-            target = _find(path)
-            known = _arguments(path, target) if callable(target) else None
+            target = find(path)
+            known = arguments(path, target) if callable(target) else None
         except AttributeError:
             return
         for keyword in node.keywords:
@@ -333,11 +348,12 @@ def main(paths: Sequence[str]) -> int:
     """Prints what is missing in files and folders; returns 1 if there is something, else 0."""
     write = sys.stdout.write
     read = using = missing = unread = 0
-    for path in program_files(paths):
+    lines: list[str] = []  # written at the end, so that they are not between the progress
+    for path in track(program_files(paths), "reading programs"):
         try:
             findings = check_source(_source(path))
         except (OSError, SyntaxError, ValueError, KeyError, TypeError) as error:
-            write(f"{path}: cannot be read: {error}\n")
+            lines.append(f"{path}: cannot be read: {error}\n")
             unread += 1
             continue
         read += 1
@@ -345,7 +361,8 @@ def main(paths: Sequence[str]) -> int:
         for finding in findings or ():
             missing += 1
             fix = f"\n    {finding.fix}" if finding.fix else ""
-            write(f"{path}:{finding.line}: {finding.what}: {finding.text}{fix}\n")
+            lines.append(f"{path}:{finding.line}: {finding.what}: {finding.text}{fix}\n")
+    write("".join(lines))
     write(
         f"files read: {read}; with DALI: {using}; names and arguments that torchdali lacks: "
         f"{missing}\n"

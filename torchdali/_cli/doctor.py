@@ -17,6 +17,7 @@ from torch.utils.data import BatchSampler, DistributedSampler, IterableDataset, 
 from torch.utils.data import DataLoader as TorchLoader
 
 from torchdali._cli import AS_DALI
+from torchdali._cli.progress import lines as progress_lines
 from torchdali._cli.watch import EnoughBatches, Watch, watching
 from torchdali.errors import UnsupportedError
 from torchdali.loader import DataLoader
@@ -196,7 +197,8 @@ def main(arguments: Sequence[str], prog: str) -> int:
     if options.as_dali:
         importlib.import_module("torchdali.as_dali")
     trace = profile(options.trace) if options.trace else contextlib.nullcontext()
-    with trace, watching(options.batches) as watches:
+    show = progress_lines(f"{prog}: batches", options.batches)
+    with trace, watching(options.batches, show) as watches:
         status = _run(options.script, options.arguments)
     seen = [watch for watch in watches if watch.batches]
     for text in map(report, seen):

@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from torchdali._cli.progress import track
+
 __all__ = ["HEAD_BYTES", "IMAGES", "format_of", "image_files", "kind_of_name", "walk"]
 
 # Extension -> format, as format_of() names it.
@@ -90,4 +92,5 @@ def walk(paths: Iterable[str]) -> Iterator[Path]:
 
 def image_files(paths: Iterable[str]) -> list[Path]:
     """Returns the files in folders that are images by their extension."""
-    return [path for path in walk(paths) if path.suffix.lower() in IMAGES]
+    found = track(walk(paths), "listing files")
+    return [path for path in found if path.suffix.lower() in IMAGES]

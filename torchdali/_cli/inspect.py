@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
 import sys
 import warnings
 from collections import Counter
@@ -67,6 +68,7 @@ def _decode(images: Sequence[Entry], num_threads: int) -> _Decoded:
         small = fn.resize(image, resize_longer=sheet.PIXELS)
         pipe.set_outputs(number, fn.peek_image_shape(encoded), small)
     step = max(1, len(images) // _PICTURES)
+    root = os.path.commonpath([os.path.dirname(entry.name) for entry in images])
     seen: set[int] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the bad files are listed below
@@ -78,7 +80,8 @@ def _decode(images: Sequence[Entry], num_threads: int) -> _Decoded:
                 seen.add(i)
                 found.shapes.append(tuple(int(extent) for extent in np.asarray(shape)))
                 if i % step == 0:
-                    one = sheet.picture(pixels.as_torch(), "HWC", images[i].name)
+                    name = os.path.relpath(images[i].name, root or ".")
+                    one = sheet.picture(pixels.as_torch(), "HWC", name)
                     found.pictures += [one] if one else []
     for error in pipe.errors:
         i = error.batch * batch_size + error.sample
@@ -95,7 +98,7 @@ def _files_text(found: Listing) -> str:
         size[entry.actual] += entry.size
     lines = [f"{len(found.entries)} files, {_bytes(sum(size.values()))}"]
     if found.archives:
-        lines[0] += f", in {found.archives} tar archives"
+        lines[0] += f", in {len(found.archives)} tar archives"
     lines += [f"  {n:>8}  {_bytes(size[kind]):>8}  {kind}" for kind, n in count.most_common()]
     return "\n".join(lines)
 

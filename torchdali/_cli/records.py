@@ -13,10 +13,10 @@ import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from torchdali._cli.containers import read_indexes
 from torchdali._cli.files import format_of
+from torchdali._cli.progress import track
 from torchdali._cli.samples import Entry
-from torchdali._engine.extension import _C
-from torchdali.errors import TorchdaliError
 
 __all__ = ["describe_records"]
 
@@ -78,12 +78,11 @@ def _first_record(path: Path) -> bytes:
 
 def _of_records(kind: str, entries: Sequence[Entry], bad: list[tuple[str, str]]) -> Iterator[str]:
     count = 0
-    for entry in entries:
-        try:
-            (text,) = _C.make_indexes(_KINDS[kind], [os.fsencode(entry.path)])
-            count += text.count(b"\n")
-        except (TorchdaliError, OSError) as error:
-            bad.append((entry.name, getattr(error, "_message", "") or str(error)))
+    for path, index in read_indexes(_KINDS[kind], [entry.path for entry in entries]):
+        if isinstance(index, str):
+            bad.append((str(path), index))
+        else:
+            count += index.count(b"\n")
     yield f"{kind}: {count} records in {len(entries)} files"
     if kind == "TFRecord":
         try:
@@ -114,7 +113,6 @@ def describe_records(entries: Sequence[Entry]) -> tuple[str, list[tuple[str, str
         some = [entry for entry in files if entry.kind == kind]
         if some:
             lines += _of_records(kind, some, bad)
-    for entry in files:
-        if entry.kind == "JSON":
-            lines += _of_json(entry)
+    for entry in track([f for f in files if f.kind == "JSON"], "reading JSON files"):
+        lines += _of_json(entry)
     return "\n".join(lines), bad

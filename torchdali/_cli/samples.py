@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import os
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from torchdali._cli.containers import read_indexes
 from torchdali._cli.files import HEAD_BYTES, IMAGES, format_of, kind_of_name, walk
 from torchdali._cli.progress import track
-from torchdali._engine.extension import _C
-from torchdali.errors import TorchdaliError
 
 __all__ = ["Entry", "Listing", "listing"]
 
@@ -69,17 +67,18 @@ class Listing:
         entries: the files.
         classes: name of each class -> how many samples it has; empty if there are no classes.
         bad: names of files that cannot be read, and why.
-        archives: how many tar archives were read.
+        archives: the tar archives.
     """
 
     entries: list[Entry]
     classes: dict[str, int]
     bad: list[tuple[str, str]]
-    archives: int = 0
+    archives: list[Path]
 
 
-def _of_archive(path: Path, found: Listing) -> None:
-    found.archives += 1
+def _of_archive(path: Path, found: Listing) -> Iterator[None]:
+    """Adds the files of an archive; yields after each."""
+    found.archives.append(path)
     try:
         with tarfile.open(path, "r:") as archive, open(path, "rb") as file:
             for member in archive:
@@ -95,10 +94,9 @@ def _of_archive(path: Path, found: Listing) -> None:
                 if name.suffix in _LABELS:
                     label = head.decode(errors="replace").strip()
                     found.classes[label] = found.classes.get(label, 0) + 1
-        _C.make_indexes("webdataset", [os.fsencode(path)])  # finds archives that are cut off
-    except (tarfile.TarError, OSError, TorchdaliError) as error:
-        message = getattr(error, "_message", "") or f"not a tar archive: {error}"
-        found.bad.append((str(path), message.removeprefix(f'"{path}": ')))
+                yield
+    except (tarfile.TarError, OSError) as error:
+        found.bad.append((str(path), f"not a tar archive: {error}"))
 
 
 def _of_file(path: Path, root: Path, found: Listing) -> None:
@@ -123,11 +121,22 @@ def listing(paths: Iterable[str]) -> Listing:
     Raises:
         FileNotFoundError: there is no such file or folder.
     """
-    found = Listing([], {}, [])
-    for path in paths:
-        for file in track(walk([path]), f"listing {path}"):
+    found = Listing([], {}, [], [])
+
+    def add(path: str) -> Iterator[None]:
+        for file in walk([path]):
             if kind_of_name(file) == "tar archive":
-                _of_archive(file, found)
+                yield from _of_archive(file, found)
             else:
                 _of_file(file, Path(path), found)
+                yield
+
+    for path in paths:
+        for _ in track(add(path), f"listing {path}"):
+            pass
+    unread = {name for name, _ in found.bad}
+    archives = [path for path in found.archives if str(path) not in unread]
+    for archive, index in read_indexes("webdataset", archives):  # finds those that are cut off
+        if isinstance(index, str):
+            found.bad.append((str(archive), index))
     return found

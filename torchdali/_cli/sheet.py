@@ -25,7 +25,8 @@ _STYLE = """
 :root { color-scheme: light dark }
 body { font: 15px/1.45 system-ui, sans-serif; margin: 1.5rem auto; max-width: 72rem;
        padding: 0 1rem }
-pre { overflow-x: auto; line-height: 1.35 }
+h1 { font-size: 1.5rem; overflow-wrap: anywhere } h2 { font-size: 1.15rem; margin: 1.6em 0 .4em }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.35 }
 .sheet { display: grid; gap: .6rem; grid-template-columns: repeat(auto-fill, minmax(130px, 1fr)) }
 figure { margin: 0 } img { max-width: 100%; display: block; margin-bottom: 2px }
 figcaption { font-size: .78rem; overflow-wrap: anywhere }

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from torchdali import fn, types
 from torchdali._cli import AS_DALI, sheet
 from torchdali._cli.progress import track
@@ -127,18 +129,21 @@ def _short(sample: Any) -> str:
     """Returns the values of a small sample, the shape of others."""
     array = sample.as_torch().cpu().numpy()
     if array.size <= _MOST_VALUES:
-        return str(array.tolist())
+        values = array.round(4) if array.dtype.kind == "f" else array
+        return np.array2string(values, separator=", ", floatmode="maxprec")
     return f"{array.dtype} {'x'.join(map(str, array.shape))}"
 
 
 def _sections(pipe: Pipeline, batches: int) -> list[sheet.Section]:
     """Runs a pipeline; returns pictures of its outputs, each with its original."""
     count, places = add_originals(pipe)
-    pipe.build()
     structure = pipe.__torchdali_driver__().definition.structure
     names = structure.paths if structure is not None else tuple(map(str, range(count)))
     sections = []
-    for number in track(range(batches), "running"):
+    for number in track(range(-1, batches), "building and running"):
+        if number < 0:
+            pipe.build()
+            continue
         outputs = pipe.run()
         images = [_images(output) for output in outputs]
         values = [

@@ -37,8 +37,9 @@ class Watch:
         trains: whether gradients were enabled.
     """
 
-    def __init__(self, loader: Any) -> None:
+    def __init__(self, loader: Any, show: Callable[[int], object] = int) -> None:
         self.loader = loader
+        self._show = show
         place = find_user_location()
         self.location = place.short() if place is not None else ""
         self.iterators = 0
@@ -82,6 +83,7 @@ class Watch:
         else:
             self.first_ns = self._returned - asked
         self.batches += 1
+        self._show(self.batches)
         return batch
 
 
@@ -105,18 +107,19 @@ class _Watched:
 
 
 @contextlib.contextmanager
-def watching(most: int) -> Iterator[list[Watch]]:
+def watching(most: int, show: Callable[[int], object] = int) -> Iterator[list[Watch]]:
     """Watches all loaders that are iterated over in the block.
 
     Args:
         most: EnoughBatches is raised in a loop that asks for more batches than that.
+        show: called with the number of batches that a loop has got.
     """
     found: dict[int, Watch] = {}
 
     def watch_of(loader: Any) -> Watch:
         watch = found.get(id(loader))  # it keeps the loader, so that the id stays its own
         if watch is None:
-            watch = found[id(loader)] = Watch(loader)
+            watch = found[id(loader)] = Watch(loader, show)
         return watch
 
     def watched_iter(original: Any) -> Any:

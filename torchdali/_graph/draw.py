@@ -1,43 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of a graph: the language of Graphviz, SVG by its program, HTML for notebooks."""
+"""Pictures of a graph, for files and for notebooks."""
 
 from __future__ import annotations
 
 import html
-import shutil
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from torchdali._graph.drawing import Arrow, Drawing, Shape
+from torchdali._graph.graphviz import dot, run_graphviz
+from torchdali._graph.svg import svg
 from torchdali.data_node import DataNode, OpNode
-from torchdali.errors import PipelineError, TorchdaliError, UnsupportedError, _make
 
-__all__ = ["Picture", "notebook_html", "svg"]
+__all__ = ["Picture", "notebook_html"]
 
-_TIMEOUT_S = 20.0  # a graph of 1,000 nodes takes Graphviz seconds
-_MAX_TEXT = 60  # of an argument in a table
-# Colors of the stages.
-_COLORS = {"cpu": "lightblue", "mixed": "orange", "gpu": "lightgreen"}
-
-
-def _quoted(text: str) -> str:
-    """Returns text as a string of the language that shows exactly it."""
-    parts = []
-    for letter in text:
-        if letter in '"\\':
-            parts.append("\\" + letter)
-        elif letter == "\n":
-            parts.append("\\n")
-        elif letter.isprintable():
-            parts.append(letter)
-        else:  # control characters, and bytes of file names that are no UTF-8
-            parts.append(f"\\\\u{ord(letter):04x}")
-    return f'"{"".join(parts)}"'
-
-
-def _label(text: str) -> str:
-    """Returns text as a label, in which Graphviz would read `&lt;` as one letter."""
-    return _quoted(text.replace("&", "&amp;"))
+_MAX_TEXT = 60  # of an argument
+_BY_GRAPHVIZ = (".png", ".pdf")
+_MOST_IN_NOTEBOOK = 300  # operators; more take longer than a second, and show nothing
 
 
 @dataclass(frozen=True)
@@ -54,61 +33,81 @@ class Picture:
     names: Mapping[int, str]
     outputs: Sequence[DataNode]
 
-    def dot(self, *, show_tensors: bool, show_ids: bool, use_colors: bool) -> str:
-        """Returns the graph in the language of Graphviz.
+    def file(self, suffix: str, *, show_tensors: bool, show_ids: bool, use_colors: bool) -> bytes:
+        """Returns the content of a file.
 
-        Operators are ellipses, outputs of the pipeline double circles. Inputs arrive by solid
-        edges, arguments by dashed ones with their names, conditions by dotted ones.
+        Args:
+            suffix: in lower case; of a picture, or of a text in the language of Graphviz.
+            show_tensors: also show the tensors between operators.
+            show_ids: put numbers before the names.
+            use_colors: show the stages by colors.
+
+        Raises:
+            UnsupportedError: the program that draws such pictures is not installed.
+            PipelineError: it failed.
         """
-        identity = {self.names[node.ordinal]: i for i, node in enumerate(self.nodes)}
-        lines = ["digraph graphname {"]
+        drawing = self.drawing(show_tensors=show_tensors, show_ids=show_ids)
+        if suffix == ".svg":
+            return svg(drawing, use_colors=use_colors).encode()
+        text = dot(drawing, use_colors=use_colors)
+        return run_graphviz(text, suffix) if suffix in _BY_GRAPHVIZ else text.encode()
 
-        def tensor(node: DataNode) -> str:
-            """Returns the id of a tensor: no operator can have it, whatever its name."""
-            name = f"{self._name(node)} output {node.index}"
-            while name in identity:
+    def drawing(self, *, show_tensors: bool, show_ids: bool) -> Drawing:
+        """Returns the shapes and arrows of a picture."""
+        taken = {self.names[node.ordinal] for node in self.nodes}
+        shapes: list[Shape] = []
+        arrows: list[Arrow] = []
+
+        def key(name: str) -> str:
+            """Returns the key of what is no operator: no operator has it, whatever its name."""
+            while name in taken:
                 name += " "
             return name
 
-        def color(stage: str) -> str:
-            return f" style=filled fillcolor={_COLORS[stage]}" if use_colors else ""
+        def start(node: DataNode) -> tuple[str, int]:
+            name = self._name(node)
+            return (key(f"{name} output {node.index}"), 0) if show_tensors else (name, node.index)
 
-        def start(node: DataNode) -> str:
-            return _quoted(tensor(node) if show_tensors else self._name(node))
-
+        used = self._used_outputs()
         for i, node in enumerate(self.nodes):
             own = self.names[node.ordinal]
-            head = f"{i}: {own}" if show_ids else own
-            label = _label(f"{head}\n{node.schema.fn_name}")
-            lines.append(f"  {_quoted(own)} [label={label}{color(node.device)}];")
-            edges = [(parent, "", str(k)) for k, parent in enumerate(node.inputs)]
-            if len(edges) == 1:
-                edges = [(node.inputs[0], "", "")]
-            edges += [(parent, "dashed", name) for name, parent in node.arg_inputs.items()]
-            edges += [(p, "dotted", "if" if value else "if not") for p, value in node.guards]
-            for parent, style, text in edges:
-                attributes = [f"label={_label(text)}"] * bool(text)
-                attributes += [f"style={style}"] * bool(style)
-                shown = f" [{' '.join(attributes)}]" if attributes else ""
-                lines.append(f"  {start(parent)} -> {_quoted(own)}{shown};")
+            lines = (f"{i}: {own}" if show_ids else own, node.schema.fn_name)
+            ports = 1 if show_tensors or node.num_outputs == 1 else len(used.get(own, ()))
+            if node.num_outputs > 1 and not show_tensors:
+                ports = max(ports, 2)  # the number of a single one says which it is
+            shapes.append(Shape(own, "operator", lines, self._about(node), node.device, ports))
+            inputs = [(parent, str(k)) for k, parent in enumerate(node.inputs)]
+            if len(inputs) == 1:
+                inputs = [(node.inputs[0], "")]
+            arrows += [Arrow(*start(parent), own, "input", text) for parent, text in inputs]
+            arrows += [
+                Arrow(*start(parent), own, "argument", name)
+                for name, parent in node.arg_inputs.items()
+            ]
+            arrows += [
+                Arrow(*start(parent), own, "condition", "if" if value else "if not")
+                for parent, value in node.guards
+            ]
             for output in node.outputs if show_tensors else ():
                 text = f"{own}[{output.index}]" if node.num_outputs > 1 else own
                 if show_ids:
                     text = f"{i}.{output.index}: {text}"
-                text += f"\n{output.layout}" if output.layout else ""
-                own_id = _quoted(tensor(output))
-                stage = color(output.device)
-                lines.append(f"  {own_id} [label={_label(text)} shape=box{stage}];")
-                lines.append(f"  {_quoted(own)} -> {own_id};")
+                name = start(output)[0]
+                both = (text, output.layout) if output.layout else (text,)
+                shapes.append(Shape(name, "tensor", both, name, output.device))
+                arrows.append(Arrow(own, 0, name))
         for i, output in enumerate(self.outputs):
-            name = f"output {i}"
-            while name in identity:
-                name += " "
-            filled = " style=filled fillcolor=lightgray" if use_colors else ""
-            lines.append(f"  {_quoted(name)} [shape=doublecircle{filled}];")
-            lines.append(f"  {start(output)} -> {_quoted(name)};")
-        lines.append("}")
-        return "\n".join(lines) + "\n"
+            name = key(f"output {i}")
+            shapes.append(Shape(name, "output", (f"output {i}",), f"output {i} of the pipeline"))
+            arrows.append(Arrow(*start(output), name))
+        return Drawing(shapes, arrows)
+
+    def _used_outputs(self) -> dict[str, set[int]]:
+        """Returns which outputs of the operators others use, by the operators' names."""
+        used: dict[str, set[int]] = {}
+        for parent in [*(p for node in self.nodes for p in node.parents), *self.outputs]:
+            used.setdefault(self._name(parent), set()).add(parent.index)
+        return used
 
     def text(self, head: str) -> str:
         """Returns the operators and outputs, one per line, after a line that names the pipeline."""
@@ -120,6 +119,13 @@ class Picture:
     def _name(self, node: DataNode) -> str:
         assert node.source is not None
         return self.names[node.source.ordinal]
+
+    def _about(self, node: OpNode) -> str:
+        """Returns what the box of an operator has no room for."""
+        lines = [f"{self.names[node.ordinal]}: {node.schema.fn_name} ({node.device})"]
+        lines += [f"{name}={_short(value)}" for name, value in node.args.items()]
+        lines += [f"at {node.location.short()}"] if node.location else []
+        return "\n".join(lines)
 
     def table(self) -> str:
         """Returns the operators as a table in HTML."""
@@ -148,7 +154,7 @@ def _short(value: object) -> str:
 
 
 def notebook_html(head: str, picture: Callable[[], Picture]) -> str:
-    """Returns a graph for a notebook: a picture if Graphviz is installed, else a table.
+    """Returns a graph for a notebook: a picture, or a table of very many operators.
 
     Args:
         head: a line that names the pipeline.
@@ -156,48 +162,15 @@ def notebook_html(head: str, picture: Callable[[], Picture]) -> str:
     """
     try:
         graph = picture()
-        try:
-            drawn = svg(graph.dot(show_tensors=False, show_ids=False, use_colors=True))
-            shown = drawn[drawn.index("<svg") :]  # without the head of an XML file
-        except (TorchdaliError, ValueError):
+        if len(graph.nodes) > _MOST_IN_NOTEBOOK:
             shown = graph.table()
+        else:
+            drawing = graph.drawing(show_tensors=False, show_ids=False)
+            shown = svg(drawing, use_colors=True, inline=True) if graph.nodes else ""
     except Exception as error:  # a notebook shows the error instead of a traceback
         shown = f"<pre>{html.escape(repr(error))}</pre>"
-    return f"<div><p><b>{html.escape(head)}</b></p>\n{shown}</div>"
+    title = f"<p><b>{html.escape(head)}</b></p>"
+    return f'<div>{title}\n<div style="overflow-x:auto">{shown}</div></div>'
 
 
 _HEAD = ("name", "operator", "inputs", "arguments", "defined at")
-
-
-def svg(dot: str) -> str:
-    """Returns a picture of a graph in Graphviz's language.
-
-    Raises:
-        UnsupportedError: the program `dot` of Graphviz is not installed.
-        PipelineError: it failed, or took too long.
-    """
-    program = shutil.which("dot")
-    if program is None:
-        raise _make(
-            UnsupportedError,
-            "the program `dot` is not installed, which draws graphs",
-            fix="install Graphviz, or write the graph to a file that does not end in .svg",
-        )
-    try:
-        done = subprocess.run(
-            [program, "-Tsvg"],
-            input=dot.encode(),
-            capture_output=True,
-            timeout=_TIMEOUT_S,
-            check=True,
-        )
-    except subprocess.CalledProcessError as error:
-        text = error.stderr.decode(errors="replace").strip()
-        raise _make(PipelineError, f"{program} failed: {text or error.returncode}") from None
-    except subprocess.TimeoutExpired:
-        raise _make(
-            PipelineError, f"{program} took more than {_TIMEOUT_S:.0f} s for this graph"
-        ) from None
-    except OSError as error:
-        raise _make(PipelineError, f"{program} cannot be run: {error}") from None
-    return done.stdout.decode(errors="replace")

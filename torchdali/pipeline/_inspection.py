@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, cast
 
-from torchdali._graph.draw import Picture, svg
+from torchdali._graph.draw import Picture
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, FileError, _make
 from torchdali.pipeline._counters import difference, from_counters
@@ -192,30 +192,33 @@ class Inspection:
         show_ids: bool | None = None,
         use_colors: bool = False,
     ) -> None:
-        """Writes the graph in the language of Graphviz, or as an SVG picture.
+        """Writes the graph as a picture, or in the language of Graphviz.
 
         Operators that were merged or pruned are left out. Edges of arguments are dashed, edges of
         conditions are dotted.
 
         Args:
-            filename: of the file to write. For a name that ends in ".svg", the program `dot` of
-                Graphviz draws the picture.
+            filename: of the file to write. ".svg": a picture, which needs no other program; it says
+                more about an operator under the mouse pointer. ".png" and ".pdf": a picture that
+                the program `dot` of Graphviz draws. Others: a text for Graphviz.
             show_tensors: also show the tensors between operators, as boxes.
             show_ids: put the numbers of operators and tensors before their names; None: no.
-            use_colors: fill operators and tensors with a color for their stage: CPU light blue,
-                mixed orange, GPU light green.
+            use_colors: fill operators and tensors with a color for their stage: CPU blue, mixed
+                orange, GPU green.
 
         Raises:
-            UnsupportedError: a picture is asked for, and Graphviz is not installed.
+            UnsupportedError: a PNG or PDF file is asked for, and Graphviz is not installed.
+            PipelineError: Graphviz failed.
             FileError: the file cannot be written.
         """
-        text = self.picture().dot(
-            show_tensors=bool(show_tensors), show_ids=bool(show_ids), use_colors=bool(use_colors)
+        content = self.picture().file(
+            os.path.splitext(os.fsdecode(filename))[1].lower(),
+            show_tensors=bool(show_tensors),
+            show_ids=bool(show_ids),
+            use_colors=bool(use_colors),
         )
-        if os.fsdecode(filename).lower().endswith(".svg"):
-            text = svg(text)
         try:
-            with open(filename, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+            with open(filename, "wb") as file:
+                file.write(content)
         except OSError as error:
             raise _make(FileError, f"Pipeline.save_graph_to_dot_file: {error}") from None

@@ -386,7 +386,7 @@ class Pipeline(ListsBadSamples):
     )
 
     def _repr_html_(self) -> str:
-        """Returns the graph for a notebook: a picture if Graphviz is installed, else a table."""
+        """Returns the graph for a notebook: a picture; a table of very many operators."""
         return notebook_html(self._parts.head(type(self).__name__), self._parts.picture)
 
     def __repr__(self) -> str:
