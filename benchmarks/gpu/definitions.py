@@ -48,7 +48,7 @@ class Options:
 
 
 def where() -> str:
-    """Returns the device of tensors that stand on the GPU: an emulated one has those of the CPU."""
+    """Returns the device of the GPU's tensors: those of an emulated one are on the CPU."""
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
@@ -123,7 +123,7 @@ def pixels_only(files: list[str]) -> Any:
 def batches(
     define: Any, options: Options, *, threads: int | None = None, **arguments: Any
 ) -> Batches:
-    """Runs a pipeline for ever."""
+    """Runs a pipeline without end."""
     with define(
         options.files,
         batch_size=options.batch,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several GPUs: which one a pipeline uses, one for each of them, and distributed runs.
+"""Several GPUs: the one that a pipeline uses, a pipeline on each, and distributed runs.
 
 On machines with fewer, GPUs are simulated: the package is told of two, and what it makes on them
 is an emulated one that remembers its number.
