@@ -150,7 +150,7 @@ double claim_ns() {
     const auto b = scheduler.measure().workers[0];
     scheduler.cancel();
     return static_cast<double>((b.wall_ns - a.wall_ns) - (b.busy_ns - a.busy_ns)) /
-           static_cast<double>(b.claims - a.claims);
+           static_cast<double>(std::max<int64_t>(b.claims - a.claims, 1));
   });
 }
 

@@ -52,6 +52,7 @@ def test_every_step_runs_although_one_fails(tree):
     assert "-m pytest -q -m cuda" in logs["test"]
     assert "--tool racecheck" in logs["racecheck"]
     assert "build: exit 3" in done.stdout
+    assert 500 < int(logs["bench"].split("--limit ")[1].split()[0]) < 540
     assert "bench: exit 0" in done.stdout
 
 

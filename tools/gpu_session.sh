@@ -8,7 +8,8 @@
 # installed torch and packages.
 # A step that fails does not stop the others. After N seconds (540 by default) the present one is stopped and
 # the rest is skipped. DIR (default build/gpu_session/out) gets the log of each step, the record of the tests
-# (ran_on_gpu.json, for tests/gpu/) and the results of the benchmark (bench.json, for benchmarks/results/gpu/).
+# (ran_on_gpu.json, for tests/gpu/) and the results of the benchmark: bench.json, for benchmarks/results/gpu/,
+# bench.overlap.svg and bench.trace.json.gz. bench.log ends with which way to decode wins where.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
@@ -95,7 +96,7 @@ for step in "${steps[@]}"; do
       done
       ;;
     bench)
-      run bench 1 "$py" -m benchmarks.gpu --data "$kept/images" --out "$out/bench.json"
+      run bench 1 "$py" -m benchmarks.gpu --data "$kept/images" --out "$out/bench.json" --limit $(($(left) - 15))
       ;;
   esac
 done

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from helpers.gpu_tensors import GpuTensors
+from helpers.simulated_gpus import simulate
 
 
 @pytest.fixture(params=["emulated", pytest.param("cuda", marks=pytest.mark.cuda)])
@@ -18,3 +21,9 @@ def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def gpu_tensors(backend: str, monkeypatch: pytest.MonkeyPatch) -> GpuTensors:
     """Returns what puts tensors on the GPU, or on the one that is emulated."""
     return GpuTensors(backend, monkeypatch)
+
+
+@pytest.fixture
+def simulated_gpus(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Simulates two GPUs, of which torch's current one is 1; returns how devices were made."""
+    return simulate(monkeypatch, count=2, current=1)
