@@ -68,7 +68,7 @@ def parse(description: str | None) -> argparse.Namespace:
         nargs="+",
         default=[
             *("torchdali", "dali", "dataloader", "spdl", "webdataset", "huggingface"),
-            *("opencv", "pillow", "torchvision", "kornia", "torch", "numpy", "numba"),
+            *("opencv", "pillow", "torchvision", "kornia", "torch", "numpy", "numba", "memcpy"),
             *("torchaudio", "librosa", "kaldi", "soundfile", "soxr"),
             *("pyav", "decord", "torchcodec"),
         ],

@@ -17,6 +17,7 @@ class Case:
         inputs: names of operators.INPUTS.
         opencv, numpy, librosa: the equivalent on the arrays of one sample; None if there is none.
         torchaudio: the same on tensors.
+        copies: whether the operator only copies its input, so that memcpy() is a peer.
     """
 
     define: Callable[..., Any]
@@ -25,3 +26,4 @@ class Case:
     numpy: Callable[..., Any] | None = None
     torchaudio: Callable[..., Any] | None = None
     librosa: Callable[..., Any] | None = None
+    copies: bool = False

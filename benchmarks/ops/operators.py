@@ -3,29 +3,29 @@
 
 Axes: ``operator``, a name of CASES; ``threads``. The batch holds 64 images of 640 x 480 x 3 bytes
 unless the case names other inputs, clips of 10 s for operators of audio. The other peers process
-one sample after the other and allocate their results.
+one sample after the other and allocate their results. The peer "memcpy" copies the inputs of
+operators that only copy, to memory that it has: no operator is much faster than that.
 """
 
 from __future__ import annotations
 
 import importlib
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from benchmarks.ops.audio_operators import AUDIO_CASES, AUDIO_INPUTS
+from benchmarks.ops.box_operators import BOX_CASES, BOX_INPUTS, HEIGHT, WIDTH
 from benchmarks.ops.case import Case
 from benchmarks.ops.neighborhood_operators import NEIGHBORHOOD_CASES
 from benchmarks.peers import api
 
-PEERS = ["torchdali", "dali", "opencv", "numpy", "torchaudio", "librosa"]
+PEERS = ["torchdali", "dali", "opencv", "numpy", "torchaudio", "librosa", "memcpy"]
 SAMPLES = 64
-HEIGHT, WIDTH = 480, 640
 # 10 degrees about the center, scaled by 0.9, as [x_in, y_in] = matrix @ [x_out, y_out, 1].
 MATRIX = (0.886, 0.156, -1.0, -0.156, 0.886, 77.0)
-BOXES = 20
-PARTS = 4  # objects of a mask
 
 
 def _image(random: np.random.Generator) -> np.ndarray:
@@ -35,31 +35,16 @@ def _image(random: np.random.Generator) -> np.ndarray:
     return image.clip(0, 255).astype(np.uint8)
 
 
-def _boxes(random: np.random.Generator) -> np.ndarray:
-    corners = np.sort(random.random((2, BOXES, 2), np.float32), axis=0)
-    return np.concatenate([corners[0], corners[1]], axis=1)
-
-
-def _mask(random: np.random.Generator) -> np.ndarray:
-    mask = np.zeros((HEIGHT, WIDTH, 1), np.int32)
-    for part in range(PARTS):
-        top, left = random.integers(0, HEIGHT // 2), random.integers(0, WIDTH // 2)
-        mask[top : top + HEIGHT // 3, left : left + WIDTH // 3] = part + 1
-    return mask
-
-
 INPUTS: Mapping[str, tuple[Callable[[np.random.Generator], np.ndarray], str]] = {
     "image": (_image, "HWC"),
     "sensor": (lambda random: np.ascontiguousarray(_image(random)[..., 1]), "HW"),
-    "boxes": (_boxes, ""),
-    "mask": (_mask, "HWC"),
-    "labels": (lambda random: random.integers(0, 80, BOXES).astype(np.int32), ""),
     "label": (lambda random: np.int32(random.integers(0, 10)).reshape(()), ""),
     "points": (lambda random: random.random((10_000, 2), np.float32), ""),
     "kernel": (lambda _: np.full((5, 5), 0.04, np.float32), ""),
     "map_x": (lambda _: np.tile(np.arange(WIDTH, dtype=np.float32)[::-1], (HEIGHT, 1)), "HW"),
     "map_y": (lambda _: np.tile(np.arange(HEIGHT, dtype=np.float32)[:, None], (1, WIDTH)), "HW"),
     "clip": (lambda random: np.stack([_image(random)[::4, ::4] for _ in range(16)]), "FHWC"),
+    **BOX_INPUTS,
     **AUDIO_INPUTS,
 }
 
@@ -312,44 +297,15 @@ CASES: dict[str, Case] = {
     },
     "one_hot": Case(lambda d, x: d.fn.one_hot(x, num_classes=1000), ("label",)),
     "permute_batch": Case(
-        lambda d, x: d.fn.permute_batch(x, indices=d.fn.batch_permutation()), ("image",)
+        lambda d, x: d.fn.permute_batch(x, indices=d.fn.batch_permutation()), copies=True
     ),
     "sequence_rearrange": Case(
-        lambda d, x: d.fn.sequence_rearrange(x, new_order=list(range(15, -1, -1))), ("clip",)
+        lambda d, x: d.fn.sequence_rearrange(x, new_order=list(range(15, -1, -1))),
+        ("clip",),
+        copies=True,
     ),
     "tensor_resize": Case(_tensor_resize, ("clip",)),
-    # Boxes and masks.
-    "bb_flip": Case(lambda d, x: d.fn.bb_flip(x, ltrb=True), ("boxes",)),
-    "bbox_rotate": Case(
-        lambda d, x: d.fn.bbox_rotate(x, angle=30.0, input_shape=(HEIGHT, WIDTH)), ("boxes",)
-    ),
-    "random_bbox_crop": Case(
-        lambda d, x, y: d.fn.random_bbox_crop(
-            x,
-            y,
-            thresholds=[0.1, 0.3, 0.5],
-            aspect_ratio=[0.5, 2.0],
-            scaling=[0.3, 1.0],
-            bbox_layout="xyXY",
-            num_attempts=10,
-        ),
-        ("boxes", "labels"),
-    ),
-    "ssd_random_crop": Case(
-        lambda d, x, y, z: d.fn.ssd_random_crop(x, y, z), ("image", "boxes", "labels")
-    ),
-    "box_encoder": Case(
-        lambda d, x, y: d.fn.box_encoder(
-            x, y, anchors=_boxes(np.random.default_rng(3)).repeat(400, 0).flatten().tolist()
-        ),
-        ("boxes", "labels"),
-    ),
-    "segmentation.random_object_bbox": Case(
-        lambda d, x: d.fn.segmentation.random_object_bbox(x, foreground_prob=0.8), ("mask",)
-    ),
-    "segmentation.random_mask_pixel": Case(
-        lambda d, x: d.fn.segmentation.random_mask_pixel(x, foreground=1), ("mask",)
-    ),
+    **BOX_CASES,
     **NEIGHBORHOOD_CASES,
     **AUDIO_CASES,
 }
@@ -359,11 +315,27 @@ def _always(batch: list[np.ndarray]) -> Callable[[], list[np.ndarray]]:
     return lambda: batch
 
 
+def _copying(batch: list[np.ndarray]) -> Callable[[], int]:
+    # As many batches as a pipeline with this depth has in memory.
+    kept = itertools.cycle([np.zeros((SAMPLES, *batch[0].shape), batch[0].dtype) for _ in range(3)])
+
+    def step() -> int:
+        for to, array in zip(next(kept), batch, strict=True):
+            np.copyto(to, array)
+        return SAMPLES
+
+    return step
+
+
 def make(peer: str, axes: dict[str, Any]) -> Callable[[], int]:
     """Returns a function that makes one batch and returns its number of samples."""
     case = CASES[axes["operator"]]
     random = np.random.default_rng(1)
     batches = [[INPUTS[name][0](random) for _ in range(SAMPLES)] for name in case.inputs]
+    if peer == "memcpy":
+        if not case.copies:
+            raise ValueError("the operator does more than copying")
+        return _copying(batches[0])
     if peer not in ("torchdali", "dali"):
         function = getattr(case, peer)
         if function is None:

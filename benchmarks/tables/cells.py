@@ -32,6 +32,7 @@ TITLES = {
     "torchvision": "torchvision",
     "numpy": "NumPy",
     "opencv": "OpenCV",
+    "memcpy": "`memcpy()`",
     "numba": "Numba without a pipeline, one thread",
     "kaldi": "kaldi-native-fbank",
     "pyav": "PyAV",

@@ -50,16 +50,22 @@ void Batch::check_alike(const SampleView& view) const {
                                                        view.layout, " and ", first_.layout)));
 }
 
-// Slices of pinned memory are packed, so that few copies transfer them. Otherwise each sample has
-// its own storage.
+// Slices are packed into blocks: in pinned memory so that few copies transfer them, in memory of
+// the host so that the pool can give them to later batches, because what malloc() gives back to the
+// system costs page faults. These blocks are small, because one sample that the user keeps keeps
+// its block.
 Batch::Slice Batch::take_slice(int64_t bytes) {
-  if (pool_->memory_kind() == MemoryKind::kHost)
-    return {Storage::on_host(static_cast<size_t>(bytes))};
+  constexpr int64_t kHostBlock = int64_t{8} << 20;
+  const bool on_host = pool_->memory_kind() == MemoryKind::kHost;
+  if (on_host && bytes > kHostBlock / 2) return {Storage::on_host(static_cast<size_t>(bytes))};
   const std::lock_guard lock(mutex_);
   const int64_t size = aligned(bytes);
-  if (blocks_.empty() ||
-      static_cast<int64_t>(blocks_.back().storage.size_bytes()) - blocks_.back().used < size) {
-    const int64_t expected = blocks_.empty() ? pool_->expected_bytes.load() : 0;
+  const auto size_of_last = [&] {
+    return static_cast<int64_t>(blocks_.back().storage.size_bytes());
+  };
+  if (blocks_.empty() || size_of_last() - blocks_.back().used < size) {
+    int64_t expected = blocks_.empty() ? pool_->expected_bytes.load() : 0;
+    if (on_host) expected = std::min(blocks_.empty() ? expected : 2 * size_of_last(), kHostBlock);
     blocks_.push_back({pool_->acquire(static_cast<size_t>(std::max(size, expected)))});
   }
   Block& block = blocks_.back();

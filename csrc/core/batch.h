@@ -77,7 +77,7 @@ class Batch {
   SampleView first_;           // the first sample that was allocated; the others must match it
   Storage shared_;             // size * first_.size_bytes(), or null
   std::vector<Slice> own_;     // per sample; null storage: in shared_
-  std::vector<Block> blocks_;  // the storages of slices in pinned and device memory
+  std::vector<Block> blocks_;  // the storages of slices
   std::vector<SampleView> samples_;
 };
 

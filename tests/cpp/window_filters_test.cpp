@@ -4,7 +4,8 @@
 // sources: csrc/kernels/debayer/*.cpp csrc/kernels/morphology/median.cpp
 // sources: csrc/kernels/morphology/median3_cpu.cpp csrc/kernels/morphology/median_rows_cpu.cpp
 // sources: csrc/kernels/morphology/median_histograms_cpu.cpp
-// sources: csrc/kernels/morphology/median_program.cpp csrc/core/cpu_features.cpp
+// sources: csrc/kernels/morphology/median_program.cpp csrc/kernels/morphology/median_ranks.cpp
+// sources: csrc/core/cpu_features.cpp
 // sanitizers: address
 #include <algorithm>
 #include <cstring>
@@ -17,6 +18,7 @@
 #include "expect.h"
 #include "kernels/debayer/debayer.h"
 #include "kernels/morphology/median.h"
+#include "kernels/morphology/median_rows.h"
 
 namespace torchdali::kernels {
 namespace {
@@ -94,6 +96,9 @@ void test_median(int64_t height, int64_t width, int64_t channels, int64_t window
     const Scratch scratch(median_scratch(job));
     median(job, in.get(), to, scratch.data());
   });
+  const auto by_ranks = same_with_all(height * width * channels,
+                                      [&](uint8_t* to) { median_by_ranks(job, in.get(), to); });
+  EXPECT(std::equal(by_ranks.get(), by_ranks.get() + height * width * channels, out.get()));
   std::vector<uint8_t> window;
   for (const auto& [y, x] : {std::pair<int64_t, int64_t>{0, 0}, {height - 1, width / 2}}) {
     window.clear();

@@ -31,6 +31,7 @@ CASES = {
         "color_space_conversion",
         {"image_type": types.RGB, "output_type": types.BGR},
     ),
+    "equalized colors": ("equalize", {}),
     "regions": (
         "multi_paste",
         {

@@ -28,7 +28,7 @@ class StoragePool {
   MemoryKind memory_kind() const { return kind_; }
   // Whether the last batch was ragged. Then the next does not try one allocation for all samples.
   std::atomic<bool> expect_ragged{false};
-  // Size of the largest ragged batch in pinned memory, which the next one allocates at once.
+  // Size of the largest ragged batch, which the next one allocates in few blocks.
   std::atomic<int64_t> expected_bytes{0};
 
  private:

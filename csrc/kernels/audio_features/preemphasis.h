@@ -16,8 +16,9 @@ constexpr T sample_before(const T* x, int64_t count, PreemphasisBorder border) {
   return border == PreemphasisBorder::kReflect && count > 1 ? x[1] : T(0);
 }
 
-// Reads x[-1] too. `out` and `x` do not overlap.
-void preemphasize(float* out, const float* x, int64_t count, float coefficient);
+// Reads x[-1] too. `out` and `x` do not overlap. `bypass_cache`: the output is not read soon.
+void preemphasize(float* out, const float* x, int64_t count, float coefficient,
+                  bool bypass_cache = false);
 void preemphasize(double* out, const double* x, int64_t count, double coefficient);
 
 }  // namespace torchdali::kernels

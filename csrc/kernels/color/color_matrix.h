@@ -20,8 +20,9 @@ void color_matrix(void* out, DType to, const void* in, DType from, int64_t pixel
                   const ColorMatrix& matrix);
 
 // The weighted sum of three channels, in 32768ths, rounded. The weights are at most 32767 each and
-// sum up to 32768.
-void weighted_sum(uint8_t* out, const uint8_t* in, int64_t pixels, const int16_t (&weights)[3]);
+// sum up to 32768. `bypass_cache`: the output is not read soon.
+void weighted_sum(uint8_t* out, const uint8_t* in, int64_t pixels, const int16_t (&weights)[3],
+                  bool bypass_cache = false);
 // Three channels in reverse order.
 void reverse_channels(uint8_t* out, const uint8_t* in, int64_t pixels);
 // One channel three times.

@@ -81,8 +81,11 @@ inline Ints shift_left(Ints x) {
 }
 inline Ints add(Ints a, Ints b) { return _mm512_add_epi32(a, b); }
 inline Ints madd(Ints a, Ints b) { return _mm512_madd_epi16(a, b); }
+template <bool kBypass>
 inline void store_bytes(uint8_t* out, Ints x) {
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm512_cvtepi32_epi8(x));
+  auto* to = reinterpret_cast<__m128i*>(out);
+  if constexpr (kBypass) _mm_stream_si128(to, _mm512_cvtepi32_epi8(x));
+  else _mm_storeu_si128(to, _mm512_cvtepi32_epi8(x));
 }
 template <int kBits>
 inline Ints shift_right(Ints x) {
@@ -120,10 +123,13 @@ inline Ints shift_left(Ints x) {
 }
 inline Ints add(Ints a, Ints b) { return _mm256_add_epi32(a, b); }
 inline Ints madd(Ints a, Ints b) { return _mm256_madd_epi16(a, b); }
+template <bool kBypass>
 inline void store_bytes(uint8_t* out, Ints x) {
   const Ints words = _mm256_packus_epi32(x, x), bytes = _mm256_packus_epi16(words, words);
   const Ints dense = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 0, 4, 0, 4, 0, 4));
-  _mm_storel_epi64(reinterpret_cast<__m128i*>(out), _mm256_castsi256_si128(dense));
+  const __m128i low = _mm256_castsi256_si128(dense);
+  if constexpr (kBypass) _mm_stream_si64(reinterpret_cast<long long*>(out), _mm_cvtsi128_si64(low));
+  else _mm_storel_epi64(reinterpret_cast<__m128i*>(out), low);
 }
 template <int kBits>
 inline Ints shift_right(Ints x) {
@@ -181,7 +187,8 @@ void color_matrix_bytes(uint8_t* out, const uint8_t* in, int64_t pixels,
   if (p < pixels) step(pixels - kStep);  // overlaps the previous step and writes the same values
 }
 
-void weighted_sum(uint8_t* out, const uint8_t* in, int64_t pixels, const int16_t (&weights)[3]) {
+void weighted_sum(uint8_t* out, const uint8_t* in, int64_t pixels, const int16_t (&weights)[3],
+                  bool bypass_cache) {
   if (pixels < kStep) {
     weighted_sum_plain(out, in, pixels, weights);
     return;
@@ -191,15 +198,29 @@ void weighted_sum(uint8_t* out, const uint8_t* in, int64_t pixels, const int16_t
   const Ints widen01 = lanes(pattern(first, 0x030003)), widen2 = lanes(pattern(second, 3));
   const Ints weight01 = pair(weights[0], weights[1]), weight2 = pair(weights[2], 1 << 14);
   const Ints one = pair(0, 1);
-  const auto step = [&](int64_t p) {
+  const auto sum = [&](int64_t p) {
     const Ints bytes = load(in + 3 * p);
     const Ints x2 = bit_or(shuffle(bytes, widen2), one);
-    const Ints sum = add(madd(shuffle(bytes, widen01), weight01), madd(x2, weight2));
-    store_bytes(out + p, shift_right<15>(sum));
+    return shift_right<15>(add(madd(shuffle(bytes, widen01), weight01), madd(x2, weight2)));
   };
   int64_t p = 0;
-  for (; p + kStep <= pixels; p += kStep) step(p);
-  if (p < pixels) step(pixels - kStep);
+  // Whole lines of the cache, while the input is read ahead. Stored to another place first, they
+  // take 1.2 times as long.
+  constexpr int64_t kLine = 64;
+  const auto head = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(out) % kLine);
+  if (bypass_cache && head + kLine <= pixels) {
+    weighted_sum_plain(out, in, head, weights);
+    for (p = head; p + kLine <= pixels; p += kLine) {
+      const uintptr_t ahead =
+          reinterpret_cast<uintptr_t>(in + 3 * p) + 4096;  // may be past the end
+      for (uintptr_t i = 0; i < 3 * kLine; i += kLine)
+        __builtin_prefetch(reinterpret_cast<const void*>(ahead + i));
+      for (int64_t i = p; i < p + kLine; i += kStep) store_bytes<true>(out + i, sum(i));
+    }
+    _mm_sfence();
+  }
+  for (; p + kStep <= pixels; p += kStep) store_bytes<false>(out + p, sum(p));
+  if (p < pixels) store_bytes<false>(out + pixels - kStep, sum(pixels - kStep));
 }
 
 void reverse_channels(uint8_t* out, const uint8_t* in, int64_t pixels) {
@@ -233,7 +254,8 @@ void color_matrix_bytes(uint8_t* out, const uint8_t* in, int64_t pixels,
                         const ColorMatrix& matrix) {
   color_matrix_plain(out, in, pixels, matrix);
 }
-void weighted_sum(uint8_t* out, const uint8_t* in, int64_t pixels, const int16_t (&weights)[3]) {
+void weighted_sum(uint8_t* out, const uint8_t* in, int64_t pixels, const int16_t (&weights)[3],
+                  bool /*bypass_cache*/) {
   weighted_sum_plain(out, in, pixels, weights);
 }
 void reverse_channels(uint8_t* out, const uint8_t* in, int64_t pixels) {
@@ -258,8 +280,9 @@ void color_matrix(void* out, DType to, const void* in, DType from, int64_t pixel
   in_float_blocks(out, to, in, from, 3 * pixels, 3,
                   [&](float* x, int64_t n) { floats(x, n / 3, matrix); });
 }
-void weighted_sum(uint8_t* out, const uint8_t* in, int64_t pixels, const int16_t (&weights)[3]) {
-  TORCHDALI_ISA_PICK(weighted_sum)(out, in, pixels, weights);
+void weighted_sum(uint8_t* out, const uint8_t* in, int64_t pixels, const int16_t (&weights)[3],
+                  bool bypass_cache) {
+  TORCHDALI_ISA_PICK(weighted_sum)(out, in, pixels, weights, bypass_cache);
 }
 void reverse_channels(uint8_t* out, const uint8_t* in, int64_t pixels) {
   TORCHDALI_ISA_PICK(reverse_channels)(out, in, pixels);

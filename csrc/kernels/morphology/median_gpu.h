@@ -3,10 +3,9 @@
 // counting elements of the window.
 #pragma once
 
-#include <bit>
-
 #include "kernels/border.h"
 #include "kernels/gpu/kernel.h"
+#include "kernels/morphology/median_scalar.h"
 
 namespace torchdali::gpu {
 
@@ -14,28 +13,6 @@ struct MedianTask : TypedTask {
   int64_t height = 1, width = 1, channels = 1;
   int64_t window_y = 1, window_x = 1;
 };
-
-// Integers in the order of the elements, and back.
-template <class T>
-TORCHDALI_HOST_DEVICE constexpr uint32_t median_key(T x) {
-  constexpr uint32_t kSign = uint32_t{1} << (8 * sizeof(T) - 1);
-  if constexpr (std::is_floating_point_v<T>) {
-    const auto bits = std::bit_cast<uint32_t>(x);
-    return (bits & kSign) != 0 ? ~bits : bits | kSign;
-  } else if constexpr (std::is_signed_v<T>) {
-    return static_cast<std::make_unsigned_t<T>>(x) ^ kSign;
-  } else {
-    return x;
-  }
-}
-template <class T>
-TORCHDALI_HOST_DEVICE constexpr T median_of_key(uint32_t key) {
-  constexpr uint32_t kSign = uint32_t{1} << (8 * sizeof(T) - 1);
-  if constexpr (std::is_floating_point_v<T>)
-    return std::bit_cast<T>((key & kSign) != 0 ? key ^ kSign : ~key);
-  else if constexpr (std::is_signed_v<T>) return static_cast<T>(key ^ kSign);
-  else return static_cast<T>(key);
-}
 
 struct MedianKernel : Kernel<MedianTask> {
   TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
@@ -64,11 +41,12 @@ struct MedianKernel : Kernel<MedianTask> {
       for (int64_t dy = -task.window_y / 2; dy <= task.window_y / 2; ++dy) {
         const T* row = in + clamped(y + dy, task.height) * task.width * task.channels;
         for (int64_t dx = -task.window_x / 2; dx <= task.window_x / 2; ++dx)
-          if (median_key(row[clamped(x + dx, task.width) * task.channels]) < candidate) ++smaller;
+          if (kernels::median_key(row[clamped(x + dx, task.width) * task.channels]) < candidate)
+            ++smaller;
       }
       if (smaller <= rank) key = candidate;
     }
-    static_cast<T*>(task.out)[i] = median_of_key<T>(key);
+    static_cast<T*>(task.out)[i] = kernels::median_of_key<T>(key);
   }
   TORCHDALI_HOST_DEVICE static int64_t clamped(int64_t at, int64_t extent) {
     return kernels::border_index(at, extent, kernels::Border::kClamp);

@@ -19,4 +19,7 @@ void median_by_program(const MedianJob& job, const void* in, void* out, void* sc
 size_t median_by_histograms_scratch(const MedianJob& job);
 void median_by_histograms(const MedianJob& job, const void* in, void* out, void* scratch);
 
+// By the ranks of elements.
+void median_by_ranks(const MedianJob& job, const void* in, void* out);
+
 }  // namespace torchdali::kernels

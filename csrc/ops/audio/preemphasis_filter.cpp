@@ -9,7 +9,6 @@
 #include "gpu/operator.h"
 #include "kernels/audio_features/preemphasis.h"
 #include "kernels/audio_features/preemphasis_gpu.h"
-#include "ops/streamed_output.h"
 
 namespace torchdali {
 namespace {
@@ -113,16 +112,11 @@ class PreemphasisFilter final : public Operator, public FiltersSignal {
 
  private:
   void filter_floats(SampleContext& ctx, float coefficient) const {
-    const SampleView& in = ctx.input(0);
-    const auto* x = in.as<const float>();
-    stream_output(ctx, [&](void* to, int64_t first, int64_t count) {
-      auto* y = static_cast<float*>(to);
-      if (first == 0 && count > 0) {
-        y[0] = x[0] - coefficient * kernels::sample_before(x, in.volume(), args_.border());
-        ++first, ++y, --count;
-      }
-      kernels::preemphasize(y, x + first, count, coefficient);
-    });
+    const int64_t count = ctx.input(0).volume();
+    const auto* x = ctx.input(0).as<const float>();
+    auto* y = ctx.output_view(0).as<float>();
+    y[0] = x[0] - coefficient * kernels::sample_before(x, count, args_.border());
+    kernels::preemphasize(y + 1, x + 1, count - 1, coefficient, ctx.is_read_later(0));
   }
   // T: the type of the arithmetic.
   template <class T>

@@ -122,6 +122,13 @@ class ColorSpaceConversion final : public Operator, private ColorSpaceArgs {
   void run(SampleContext& ctx) const override {
     if (make_output(ctx) == nullptr) return;
     const auto* in = ctx.input(0).as<const uint8_t>();
+    if (to_ == ImageType::kGray && from_ != ImageType::kYCbCr) {
+      const SampleView& out = ctx.output_view(0);
+      kernels::weighted_sum(out.as<uint8_t>(), in, out.volume(),
+                            from_ == ImageType::kRGB ? kRgbToGray : kBgrToGray,
+                            ctx.is_read_later(0));
+      return;
+    }
     stream_output(ctx, channels_of(to_), channels_of(from_),
                   [&](void* to, int64_t first, int64_t count) {
                     convert(static_cast<uint8_t*>(to), in + first * channels_of(from_), count);
@@ -137,11 +144,7 @@ class ColorSpaceConversion final : public Operator, private ColorSpaceArgs {
           kernels::triple_channel(block, in + p, n);
           matrix(out + 3 * p, block, n);
         });
-    } else if (to_ == ImageType::kGray) {
-      if (from_ != ImageType::kYCbCr) {
-        kernels::weighted_sum(out, in, pixels, from_ == ImageType::kRGB ? kRgbToGray : kBgrToGray);
-        return;
-      }
+    } else if (to_ == ImageType::kGray) {  // from YCbCr
       in_blocks(pixels, [&](uint8_t* block, int64_t p, int64_t n) {
         matrix(block, in + 3 * p, n);
         for (int64_t i = 0; i < n; ++i) out[p + i] = block[3 * i];

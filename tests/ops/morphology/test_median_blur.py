@@ -34,7 +34,7 @@ CASES = [
 CASES += [
     OpCase(OP, "HWC", (9, 11, 2), {"window_size": size}, dtype, no_parity=ON_GPU)
     for dtype in (torch.uint16, torch.int16, torch.int32, torch.float32)
-    for size in (3, [5, 7])
+    for size in (3, [5, 7], [19, 23])
 ]
 
 
@@ -49,12 +49,33 @@ def reference(x: np.ndarray, width: int, height: int) -> np.ndarray:
 
 
 @for_each("dtype", [torch.uint8, torch.uint16, torch.int16, torch.int32, torch.float32])
-@for_each("window", [(1, 3), (3, 1), (5, 3), (3, 7), (7, 5), (11, 9), (1, 15), (43, 43)])
+@for_each("window", [(1, 3), (3, 1), (5, 3), (3, 7), (7, 5), (11, 9), (1, 15), (43, 43), (401, 3)])
 @for_each("shape", [(13, 21, 3), (2, 40, 1)])
 def test_matches_reference(dtype, window, shape):
     x = random_tensor(shape, dtype, 1)
     actual = run_op(OP, x, layout="HWC", window_size=window).numpy()
     assert np.array_equal(actual, reference(x.numpy(), *window))
+
+
+def test_large_images_are_computed_in_tiles():
+    x = random_tensor((530, 1100, 1), torch.int16, 1)
+    whole = run_op(OP, x, layout="HWC", window_size=[19, 21])
+    part = x[480:, 490:1060].contiguous()
+    part = run_op(OP, part, layout="HWC", window_size=[19, 21])
+    assert torch.equal(whole[490:, 500:1050], part[10:, 10:-10])
+
+
+def test_nan_is_larger_or_smaller_than_all_numbers():
+    x = random_tensor((30, 40, 1), torch.float32, 1)
+    x[5:20, 3:30] = float("nan")
+    x[20:, 10:15] = -float("nan")
+    for first, window in ((x, 19), (x[:19, :19].contiguous(), 21)):
+        actual = run_op(OP, first, layout="HWC", window_size=window)
+        key = first.view(torch.int32)
+        key = torch.where(key < 0, key ^ 0x7FFFFFFF, key)
+        expected = torch.tensor(reference(key.numpy(), window, window))
+        expected = torch.where(expected < 0, expected ^ 0x7FFFFFFF, expected)
+        assert torch.equal(actual.view(torch.int32), expected)
 
 
 @for_each("window", [(19, 17), (33, 3), (257, 1), (1, 301)])
