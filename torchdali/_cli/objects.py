@@ -48,7 +48,8 @@ def stored_attributes(tree: ast.AST) -> Counter[str]:
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
             found[node.attr] += 1
         elif isinstance(node, ast.Call) and getattr(node.func, "id", None) in _BY_NAME:
-            found.update(a.value for a in node.args[1:2] if isinstance(a, ast.Constant))
+            names = (a.value for a in node.args[1:2] if isinstance(a, ast.Constant))
+            found.update(name for name in names if isinstance(name, str))
     return found
 
 
