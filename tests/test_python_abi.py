@@ -93,7 +93,10 @@ def test_setup_installs_wheels_of_build_without_a_network(tmp_path):
     checkout = Checkout(tmp_path / "checkout")
     project = checkout.path / "pyproject.toml"
     name, version = "only_in_build_wheels", "1.0"
-    project.write_text(project.read_text().replace("docs = []", f'docs = ["{name}=={version}"]'))
+    head = "[project.optional-dependencies]\n"
+    assert head in project.read_text()
+    extra = f'{head}another = ["{name}=={version}"]\n'
+    project.write_text(project.read_text().replace(head, extra))
     wheels = checkout.path / "build" / "wheels"
     wheels.mkdir(parents=True)
     info = f"{name}-{version}.dist-info"
@@ -107,7 +110,7 @@ def test_setup_installs_wheels_of_build_without_a_network(tmp_path):
     offline = {**os.environ, "PYTHON": sys.executable, "TORCHDALI_APT": "0", "PIP_NO_INDEX": "1"}
     venv = tmp_path / "venv"
     done = subprocess.run(
-        [checkout.path / "tools" / "setup_env.sh", venv, "docs"],
+        [checkout.path / "tools" / "setup_env.sh", venv, "another"],
         env=offline,
         capture_output=True,
         text=True,

@@ -84,7 +84,7 @@ def look(browser: Browser, path: Path, shown: str, name: str, pictures: int = 0)
         path: of the page.
         shown: a selector of the main content.
         name: of the page, for whoever looks at the screenshots.
-        pictures: how many there are.
+        pictures: how many it has.
     """
     for width in WIDTHS:
         for scheme in SCHEMES:
