@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from benchmarks import reading_plan, tables
 from benchmarks.elastic.adapter import CHANGES, Entry, Setup
 from benchmarks.elastic.data import write_all
 from benchmarks.elastic.judge import worst
@@ -90,33 +91,52 @@ def main() -> int:
     parser.add_argument("--size", type=int, default=113, help="samples of a data set (113)")
     parser.add_argument("--seed", type=int, default=0, help="of the kills (0)")
     parser.add_argument("--changes", nargs="+", default=CHANGES, choices=CHANGES)
-    parser.add_argument("--out", type=Path, help="the JSON file; default: in benchmarks/results")
+    parser.add_argument("--scale", action="store_true", help="also measure the reading plan")
+    parser.add_argument(
+        "--out", type=Path, help="the JSON file, for which results of other loaders stay"
+    )
     options = parser.parse_args()
     for name in options.loaders:
         if not any(one.startswith(name) for one in LOADERS):
             parser.error(f"{name} is none of {', '.join(LOADERS)}")
+    given = options.loaders or [""]
     chosen = [
-        name for name in LOADERS if not options.loaders or name.startswith(tuple(options.loaders))
+        name
+        for name in LOADERS
+        if any(name == one or (one not in LOADERS and name.startswith(one)) for one in given)
     ]
+    created = datetime.datetime.now(datetime.timezone.utc)
+    document: dict[str, Any] = {
+        "created": created.isoformat(timespec="seconds"),
+        "settings": {"kills": options.kills, "size": options.size, "seed": options.seed},
+        "results": [],
+    }
+    out = options.out or RESULTS / f"{created:%Y%m%dT%H%M%S}.json"
+    out.parent.mkdir(parents=True, exist_ok=True)
+
+    def write(results: list[dict[str, Any]]) -> None:
+        document["results"] += results
+        out.write_text(json.dumps(document, indent=1) + "\n")
+
+    if out.exists():  # of other loaders
+        kept = json.loads(out.read_text())["results"]
+        document["results"] = [
+            r for r in kept if r["peer"] not in chosen and not (options.scale and "axes" in r)
+        ]
     with tempfile.TemporaryDirectory(prefix="elastic") as folder:
         data = Path(folder) / "data"
         _progress(f"writing {options.size} samples in each form")
         write_all(data, options.size)
         setup = Setup(str(data), options.size, 0, 1, 4, 1, seed=7)
-        results = [
-            measure(name, setup, options.kills, options.seed, tuple(options.changes))
-            for name in chosen
-        ]
-    created = datetime.datetime.now(datetime.timezone.utc)
-    document = {
-        "created": created.isoformat(timespec="seconds"),
-        "settings": {"kills": options.kills, "size": options.size, "seed": options.seed},
-        "results": results,
-    }
-    out = options.out or RESULTS / f"{created:%Y%m%dT%H%M%S}.json"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(document, indent=1) + "\n")
+        for name in chosen:
+            changes = tuple(options.changes)
+            write([measure(name, setup, options.kills, options.seed, changes)])
+    if options.scale:
+        write(reading_plan.measure())
+    results = document["results"]
     _progress(f"wrote {out}")
+    for table in (tables.elastic.elastic_table, tables.elastic.reading_plan_table):
+        print(table(document), end="\n\n")
     broken = [
         (result["title"], change)
         for result in results

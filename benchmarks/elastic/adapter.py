@@ -81,7 +81,7 @@ class Entry:
         package: whose version is stored.
         python: environment variable with the interpreter; "": this one.
         large: also runs on 16 ranks.
-        keeps_global_batch: with another number of ranks, all of them together have as large a batch.
+        keeps_global_batch: with another number of ranks, all together have as large a batch.
     """
 
     title: str

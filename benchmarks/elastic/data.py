@@ -89,7 +89,7 @@ def _speech(folder: Path, size: int) -> None:
             file.setsampwidth(2)
             file.setframerate(8000)
             file.writeframes(struct.pack("<h", i) * (8 + i % 30))
-        entry = {"audio_filepath": path.name, "duration": (8 + i % 30) / 8000, "text": str(i)}
+        entry = {"audio_filepath": str(path), "duration": (8 + i % 30) / 8000, "text": str(i)}
         lines.append(json.dumps(entry) + "\n")
     (folder / "manifest.json").write_text("".join(lines))
 

@@ -18,6 +18,8 @@ _READERS = (
     "nemo_asr",
 )
 
+_SIZES = ("batch size", "world size")
+
 LOADERS: dict[str, Entry] = (
     {
         f"torchdali-{reader}": Entry(
@@ -29,6 +31,16 @@ LOADERS: dict[str, Entry] = (
         for reader in _READERS
     }
     | {
+        "torchdali-source": Entry(
+            "`PipelineLoader`, `external_source`",
+            f"{_OURS}:source",
+            dict.fromkeys(_SIZES, "the position of a source belongs to its rank"),
+        ),
+        "torchdali-iterator": Entry(
+            "`DALIGenericIterator`, `checkpoints()`",
+            f"{_OURS}:iterator",
+            dict.fromkeys(_SIZES, "shards are contiguous, as in DALI"),
+        ),
         "torchdali-processes": Entry(
             "`torchdali.DataLoader`, `DistributedSampler`", f"{_OURS}:processes", equalizes=True
         ),

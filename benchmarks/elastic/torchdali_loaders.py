@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow
 import torch
 from torch.utils.data import Dataset, DistributedSampler
 
 from benchmarks.elastic.adapter import Batch, Setup
 from torchdali import DataLoader, PipelineLoader, fn, pipeline_def, tfrecord
+from torchdali.plugin.base_iterator import LastBatchPolicy
+from torchdali.plugin.pytorch import DALIGenericIterator
+from torchdali.types import BatchInfo
 
 __all__ = ["READERS", "Numbers", "number_of", "numbered"]
 
@@ -53,7 +57,9 @@ def _parquet(data: Path) -> Any:
 
 
 def _arrow(data: Path) -> Any:
-    return fn.readers.arrow(paths=_paths(data / "tables", "*.arrow"), columns=["label"])
+    files = [pyarrow.memory_map(path) for path in _paths(data / "tables", "*.arrow")]
+    table = pyarrow.concat_tables([pyarrow.ipc.open_stream(file).read_all() for file in files])
+    return fn.readers.arrow(table=table, columns=["label"])
 
 
 def _numpy(data: Path) -> Any:
@@ -122,6 +128,8 @@ class _Pipeline:
         self._loader.load_state_dict(states[-1])  # that of any rank
 
     def epoch(self, number: int) -> Iterator[Batch]:
+        if number < self._loader.epoch:  # nothing is left of it
+            return
         self._loader.set_epoch(number)
         for values, noise in self._loader:
             yield Batch([number_of(one) for one in values], [float(one) for one in noise])
@@ -170,6 +178,110 @@ class _Dataset:
 
     def state(self) -> Any:
         return self._loader.state_dict()
+
+
+class _Source:
+    """A source of batches for external_source: the part of a rank in the order of an epoch."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+
+    def __call__(self, info: BatchInfo) -> list[np.ndarray[Any, Any]]:
+        setup = self._setup
+        order = np.random.default_rng([setup.seed, info.epoch_idx]).permutation(setup.size)
+        first = info.iteration * setup.batch_size
+        own = order[setup.rank :: setup.world_size][first : first + setup.batch_size]
+        if not len(own):
+            raise StopIteration
+        return [np.array([i], np.int32) for i in own]
+
+
+@pipeline_def(enable_checkpointing=True, device_id=None, seed=5)
+def sourced(setup: Setup) -> Any:
+    """A pipeline over a source of the user."""
+    numbers = fn.external_source(source=_Source(setup), batch_info=True)
+    return numbers, fn.random.uniform(range=[0.0, 1.0])
+
+
+class _Sourced(_Pipeline):
+    """PipelineLoader over a source. The state of a rank is its own."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._rank = setup.rank
+        self._loader = PipelineLoader(
+            sourced,
+            batch_size=setup.batch_size,
+            pipeline_args={"setup": setup, "num_threads": setup.threads},
+            rank=setup.rank,
+            world_size=setup.world_size,
+        )
+
+    def load(self, states: Sequence[Any]) -> None:
+        self._loader.load_state_dict(states[min(self._rank, len(states) - 1)])
+
+
+@pipeline_def(enable_checkpointing=True, device_id=None)
+def sharded(data: str, shard_id: int, num_shards: int) -> Any:
+    """A pipeline over a shard, as those of DALI."""
+    _, number = fn.readers.file(
+        file_list=str(Path(data) / "files" / "list.txt"),
+        shard_id=shard_id,
+        num_shards=num_shards,
+        random_shuffle=True,
+        pad_last_batch=True,
+        name="reader",
+    )
+    return number, fn.random.uniform(range=[0.0, 1.0])
+
+
+class _Iterator:
+    """DALI's iterator, and the checkpoints of pipelines."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._checkpoint: Any = None
+        self._iterator: Any = None
+
+    def load(self, states: Sequence[Any]) -> None:
+        self._checkpoint = states[min(self._setup.rank, len(states) - 1)]
+
+    def epoch(self, number: int) -> Iterator[Batch]:
+        del number  # it counts them
+        setup = self._setup
+        if self._iterator is None:
+            resumed = {} if self._checkpoint is None else {"checkpoint": self._checkpoint}
+            pipeline = sharded(
+                data=setup.data,
+                shard_id=setup.rank,
+                num_shards=setup.world_size,
+                batch_size=setup.batch_size,
+                num_threads=setup.threads,
+                seed=setup.seed,
+                **resumed,
+            )
+            self._iterator = DALIGenericIterator(
+                pipeline,
+                ["number", "noise"],
+                reader_name="reader",
+                auto_reset=True,
+                last_batch_policy=LastBatchPolicy.PARTIAL,
+            )
+        for batch in self._iterator:
+            numbers, noise = batch[0]["number"], batch[0]["noise"]
+            yield Batch(numbers.flatten().tolist(), noise.flatten().tolist())
+
+    def state(self) -> Any:
+        return self._iterator.checkpoints()[0]
+
+
+def source(setup: Setup) -> _Sourced:
+    """PipelineLoader over a source."""
+    return _Sourced(setup)
+
+
+def iterator(setup: Setup) -> _Iterator:
+    """DALI's iterator."""
+    return _Iterator(setup)
 
 
 def _maker(reader: str) -> Callable[[Setup], _Pipeline]:

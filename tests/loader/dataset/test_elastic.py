@@ -174,6 +174,30 @@ def test_ranks_do_not_draw_the_values_of_the_state_that_they_share():
     assert not set(values[0].flatten().tolist()) & set(values[1].flatten().tolist())
 
 
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize("kind", [datasets.Counts, datasets.StatefulIterable])
+def test_the_batch_size_of_an_iterable_may_change(kind, num_workers):
+    def make(batch_size, **options):
+        return DataLoader(kind(23), batch_size, num_workers=num_workers, **options)
+
+    whole = sorted(flat(make(3)))
+    first = make(3)
+    loop = iter(first)
+    had = flat(next(loop) for _ in range(3))
+    second = make(2)
+    second.load_state_dict(first.state_dict())
+    loop = iter(second)
+    had += flat(next(loop) for _ in range(2))
+    third = make(4)
+    third.load_state_dict(second.state_dict())
+    assert sorted(had + flat(third)) == whole
+    if num_workers:
+        first = make(3, snapshot_every_n_steps=None)
+        next(iter(first))
+        with pytest.raises(ArgumentError, match="(?s)has 2, and its workers sent no state"):
+            make(2).load_state_dict(first.state_dict())
+
+
 class Odd(torch.utils.data.Sampler):
     """A sampler of one rank, whose order on others is not known."""
 
