@@ -23,11 +23,14 @@ endif
 ifneq ($(wildcard .venv-peers/bin/python),)
 export TORCHDALI_PEERS_PYTHON ?= $(CURDIR)/.venv-peers/bin/python
 endif
+ifneq ($(wildcard .venv-elastic/bin/python),)
+export TORCHDALI_ELASTIC_PYTHON ?= $(CURDIR)/.venv-elastic/bin/python
+endif
 export MAX_JOBS ?= $(JOBS)
 
 .PHONY: help setup quickstart test test-fast test-gpu lint types format tidy generate sanitize fuzz \
-  fuzz-jpeg fuzz-parser coverage mutants bench bench-gpu docs site build wheel test-wheel test-cross clean \
-  lint-tools browser dali peers torchvision
+  fuzz-jpeg fuzz-parser coverage mutants bench bench-gpu bench-elastic docs site build wheel test-wheel test-cross \
+  clean lint-tools browser dali peers elastic-peers torchvision
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -141,6 +144,9 @@ bench-gpu: $(SETUP) ## run the GPU benchmarks (DATA=DIR); writes to benchmarks/r
 	TORCHDALI_CUDA=1 tools/install_editable.sh $(PY)
 	$(PY) -m benchmarks.gpu --data $(DATA) --out benchmarks/results/gpu/$$(date -u +%Y%m%dT%H%M%S).json $(ARGS)
 
+bench-elastic: $(BUILT) ## kill and resume loaders (ARGS="torchdali --kills 4"); writes to benchmarks/results/elastic
+	$(PY) -m benchmarks.elastic $(ARGS)
+
 docs: $(BUILT) ## write reference pages, and benchmark tables in README and docs
 	$(PY) -m tools.docs.generate
 	$(PY) -m benchmarks.report
@@ -159,6 +165,9 @@ torchvision: $(SETUP) ## create .venv-torchvision, with the torch of .venv, for 
 
 peers: ## create .venv-peers with torchvision and SPDL (needs FFmpeg), for benchmarks
 	@tools/setup_peer.sh .venv-peers rivals
+
+elastic-peers: $(SETUP) ## create .venv-elastic with loaders that can be resumed, with the torch of .venv
+	@tools/setup_peer.sh .venv-elastic elastic-peers $(PY)
 
 clean: ## remove build results, except .venv
 	rm -rf build dist out *.egg-info torchdali/*.so torchdali/_build_info.py $(BUILT)

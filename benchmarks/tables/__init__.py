@@ -8,6 +8,7 @@ from typing import Any
 from benchmarks.tables import (
     accuracy,
     audio,
+    elastic,
     functional,
     operators,
     pipelines,
@@ -66,6 +67,8 @@ SECTIONS = {
     "video_opening": ("first_frames", video.opening_table),
     "video_memory": ("open_videos", video.memory_table),
     "accuracy": ("accuracy", accuracy.accuracy_table),
+    "elastic": ("elastic", elastic.elastic_table),
+    "reading_plan": ("reading_plan", elastic.reading_plan_table),
 }
 
 

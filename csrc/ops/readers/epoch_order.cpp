@@ -110,7 +110,11 @@ EpochOrder::EpochOrder(const EpochOrderOptions& options) : options_(options) {
   // All shards have the same number of whole batches, that of the largest shard.
   if (o.pad_last_batch)
     padded_epoch_ = ceil_div(ceil_div(o.size, o.num_shards), o.batch_size) * o.batch_size;
-  if (o.shuffle == Shuffle::kShard) base_ = shard_base_order(o.size);
+}
+
+const std::vector<uint32_t>& EpochOrder::base() const {
+  std::call_once(base_made_, [this] { base_ = shard_base_order(options_.size); });
+  return base_;
 }
 
 int64_t EpochOrder::shard_begin(int shard) const {
@@ -161,8 +165,8 @@ int64_t EpochOrder::index_of(int64_t epoch, int shard, int64_t offset) const {
   if (o.shuffle == Shuffle::kWholeEpoch)
     return epoch_permutation(begin + offset, o.size, o.seed, epoch);
   if (o.shuffle == Shuffle::kNone) return begin + offset;
-  return base_[static_cast<size_t>(begin +
-                                   epoch_permutation(offset, shard_size(shard), o.seed, epoch))];
+  return base()[static_cast<size_t>(begin +
+                                    epoch_permutation(offset, shard_size(shard), o.seed, epoch))];
 }
 
 EpochOrder::Item EpochOrder::at(int64_t position) const {

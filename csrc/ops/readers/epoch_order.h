@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "ops/readers/buckets/bucket_order.h"
@@ -63,12 +64,16 @@ class EpochOrder {
   int64_t shard_begin(int shard) const;
   // Without buckets: sample `offset` of the shard in an epoch.
   int64_t index_of(int64_t epoch, int shard, int64_t offset) const;
+  // kShard: the order that is cut into shards. It takes memory for each sample, and is made when it
+  // is first needed: never if the reader follows the plans of a training loop.
+  const std::vector<uint32_t>& base() const;
   // A reader that distributes all samples anew keeps its shard.
   bool stays() const { return options_.stick_to_shard || options_.shuffle == Shuffle::kWholeEpoch; }
 
   EpochOrderOptions options_;
-  int64_t padded_epoch_ = 0;    // samples of an epoch, padding included; 0: not padded
-  std::vector<uint32_t> base_;  // kShard: the order that is cut into shards
+  int64_t padded_epoch_ = 0;  // samples of an epoch, padding included; 0: not padded
+  mutable std::once_flag base_made_;
+  mutable std::vector<uint32_t> base_;
 };
 
 // A permutation of 0..size-1 chosen by `key`: the image of `index`. Stateless, O(1) time and

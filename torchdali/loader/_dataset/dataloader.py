@@ -25,7 +25,9 @@ from torchdali.loader._dataset.fill_stage import check_filling
 from torchdali.loader._dataset.iterators import InProcessIterator, LoaderIterator
 from torchdali.loader._dataset.loader_state import LoaderState
 from torchdali.loader._dataset.progress import check_state, fresh_state
+from torchdali.loader._dataset.randomness import Generators
 from torchdali.loader._dataset.resuming import note_epochs
+from torchdali.loader._dataset.shared_order import is_elsewhere, restore_epoch, translated
 from torchdali.loader._dataset.stages import Stage
 from torchdali.loader._dataset.torch_internals import drop_iterator
 from torchdali.loader._dataset.worker_iterator import WorkerIterator
@@ -287,7 +289,8 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
         """Has the next iteration continue from a state.
 
         Workers end. If the epoch of the state has ended, the next iteration begins the one after
-        it.
+        it. `batch_size` may be another one; and with torch's samplers, DistributedSampler among
+        them, so may the rank and the number of ranks: what is left of the epoch is divided anew.
 
         Args:
             state_dict: what state_dict() of such a loader has returned. If it is empty or None, the
@@ -299,12 +302,21 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
             ArgumentTypeError: it is no dict.
         """
         is_empty = state_dict is None or state_dict == {}
-        if not is_empty:
-            check_state(self._seen_by_iterators(), state_dict)
+        loaded = None if is_empty else self._own_state(state_dict)
         drop_iterator(self)
         self._state.progress = None
-        self._state.loaded = None if is_empty else dict(state_dict or {})
+        self._state.loaded = loaded
         self._state.bad_samples.begin_epoch(-1)
+
+    def _own_state(self, state_dict: Any) -> dict[str, Any]:
+        """Checks a state; returns what it is on this rank."""
+        seen = self._seen_by_iterators()
+        check_state(seen, state_dict)
+        state = dict(state_dict)
+        if is_elsewhere(seen, state):
+            return translated(seen, state, Generators(seen, self._state.generator).state())
+        restore_epoch(seen, state)
+        return state
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy, here or in another process, has its own workers and epoch.

@@ -137,6 +137,7 @@ class Fetcher:
         # An iterator that has ended with its last batch may be ready for the next epoch already.
         self._ended: bool = state.get("ended", False)
         self._batches: int = 0
+        self._taken: int = 0  # samples of an iterable
         self._iterator: Iterator[Any] | None = None
         # The dataset comes first: an iterator may take its position from it.
         if state.get("dataset") is not None and is_stateful(dataset):
@@ -144,11 +145,13 @@ class Fetcher:
         if options.iterable:
             self._iterator = iter(dataset)
             self._batches = state.get("batches", 0)
+            batch_size = options.batch_size if options.batched else 1
+            self._taken = state.get("samples", self._batches * batch_size)
             if state.get("iterator") is not None and is_stateful(self._iterator):
                 resumed: Any = self._iterator
                 resumed.load_state_dict(state["iterator"])
             elif not is_stateful(dataset):
-                self._skip(self._batches)
+                self._skip(self._taken)
         for indices in state.get("since", ()):
             self._repeat(indices)
 
@@ -164,6 +167,7 @@ class Fetcher:
             "dataset": plain_state(self._dataset) if separate else None,
             "iterator": plain_state(self._iterator),
             "batches": self._batches,
+            "samples": self._taken,
             "ended": self._ended,
         }
 
@@ -180,24 +184,20 @@ class Fetcher:
         except Exception:  # as it was then
             return
 
-    def _skip(self, batches: int) -> None:
-        """Skips batches of an iterable that were returned before.
+    def _skip(self, count: int) -> None:
+        """Skips samples of an iterable that were returned before.
 
         Raises:
             ArgumentError: there are fewer of them.
         """
-        count = self._options.batch_size if self._options.batched else 1
-        for i in self._until_cancelled(range(batches * count)):
-            if self._has_next():
-                continue
-            if i <= (batches - 1) * count:  # a last batch may be smaller
+        for i in self._until_cancelled(range(count)):
+            if not self._has_next():
                 raise _make(
                     ArgumentError,
-                    f"load_state_dict(): the state is after {batches} batches, and the dataset of "
-                    f"this loader ends after {i} samples",
+                    f"load_state_dict(): the state is after {self._batches} batches, and the "
+                    f"dataset of this loader ends after {i} samples",
                     fix="resume with the dataset that the state was made with",
                 )
-            return
 
     def _has_next(self) -> bool:
         assert self._iterator is not None
@@ -228,7 +228,8 @@ class Fetcher:
             found = self._samples(indices)
         else:
             found = self._good_samples(indices, errors)
-        self._batches += 1
+        count = len(found) if self._options.batched and self._options.iterable else 1
+        self._batches, self._taken = self._batches + 1, self._taken + count
         return found
 
     def fetch(self, indices: Any, errors: SampleErrors) -> Any:

@@ -216,6 +216,7 @@ class Progress:
         return {
             "version": _VERSION,
             "num_workers": loader.num_workers,
+            "batch_size": loader.batch_size,
             "iterable": iterable,
             "begun": True,
             "given": self.given,

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["Generators", "GlobalGenerator"]
+__all__ = ["Generators", "GlobalGenerator", "tensor_of"]
 
 
 def _text(state: torch.Tensor) -> str:
@@ -17,7 +17,7 @@ def _text(state: torch.Tensor) -> str:
     return base64.b64encode(state.numpy().tobytes()).decode()
 
 
-def _tensor(text: str) -> torch.Tensor:
+def tensor_of(text: str) -> torch.Tensor:
     return torch.frombuffer(bytearray(base64.b64decode(text)), dtype=torch.uint8)
 
 
@@ -45,13 +45,13 @@ class GlobalGenerator:
     def set_state(self, state: str) -> None:
         """Restores what get_state() returned."""
         if self._is_in_use:
-            torch.set_rng_state(_tensor(state))
+            torch.set_rng_state(tensor_of(state))
         else:
-            self._copy = _tensor(state)
+            self._copy = tensor_of(state)
 
     def resume(self, state: str) -> None:
         """Continues from a state, without changing torch's generator."""
-        own = _tensor(state)
+        own = tensor_of(state)
         self._copy = None if torch.equal(torch.get_rng_state(), own) else own
 
     def __enter__(self) -> None:
@@ -106,7 +106,7 @@ class Generators:
     def set_own(self, state: dict[str, Any]) -> None:
         """Restores what state() returned, except for the global generator."""
         for generator, own in zip(self._own, state["generators"], strict=False):
-            generator.set_state(_tensor(own))
+            generator.set_state(tensor_of(own))
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restores what state() returned."""
@@ -115,5 +115,5 @@ class Generators:
 
     def set_torch(self, state: dict[str, Any]) -> None:
         """Restores what state() returned, with torch's global generator as the default one."""
-        torch.set_rng_state(_tensor(state["global"]))
+        torch.set_rng_state(tensor_of(state["global"]))
         self.set_own(state)

@@ -80,6 +80,15 @@ def check_workers(loader: Any, state: Mapping[str, Any]) -> None:
         ArgumentError: the position of the workers cannot be translated.
     """
     states = _first_states(loader, state)
+    size = state.get("batch_size")
+    behind = any(one is not None and one.get("since") for one in states)
+    if state["iterable"] and size != loader.batch_size and "batch_size" in state and behind:
+        raise _make(
+            ArgumentError,
+            f"load_state_dict(): the state is of a loader with batch_size={size}, this one has "
+            f"{loader.batch_size}, and its workers sent no state with their last batches",
+            fix=f"pass batch_size={size}, or snapshot_every_n_steps=1 to the loader that is saved",
+        )
     if len(states) == num_readers(loader):
         return
     if is_between_epochs(state):

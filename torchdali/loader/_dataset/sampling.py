@@ -13,6 +13,7 @@ from torch.utils.data.sampler import BatchSampler
 from torchdali.errors import ArgumentError, PipelineError, _make
 from torchdali.loader._dataset.fetch import is_stateful, plain_state
 from torchdali.loader._dataset.randomness import Generators
+from torchdali.loader._dataset.shared_order import rest_of, share_of
 from torchdali.loader._dataset.torch_internals import index_sampler
 
 __all__ = ["IndexStream"]
@@ -87,11 +88,13 @@ class _BatchIndices:
         self._reader: _Reader | None = None  # from `samples`
         self._part: list[Any] = []  # of a batch, if drawing it was interrupted
         self.ended = False  # a sampler that has ended may be ready for the next epoch already
+        self.epoch: int | None = None  # of the sampler, when it was iterated over
 
     def __iter__(self) -> Iterator[Any]:
         return self
 
     def _begin(self) -> Iterator[Any]:
+        self.epoch = getattr(self._source.sampler, "epoch", None)
         samples = iter(self._source.sampler)
         if self._state is not None and self._state["iterator"] is not None:
             samples.load_state_dict(self._state["iterator"])  # type: ignore[attr-defined]
@@ -111,6 +114,26 @@ class _BatchIndices:
             raise StopIteration
         return batch
 
+    def skip(self, count: int, again: Sequence[Any]) -> tuple[int, bool]:
+        """Skips samples that were drawn before.
+
+        Args:
+            count: of the samples.
+            again: samples to be returned again, in batches of the present size, if they are the
+                last of those.
+
+        Returns:
+            The number of samples that there were, and whether `again` is returned.
+        """
+        if not count:
+            return 0, False  # the sampler is iterated over when the first batch is asked for
+        self.samples = self._begin()
+        drawn = list(itertools.islice(self.samples, count))
+        in_order = bool(again) and drawn[len(drawn) - len(again) :] == again
+        if in_order:
+            self._reader = _Reader(itertools.chain(again, self.samples))
+        return len(drawn), in_order
+
     @property
     def is_stateful(self) -> bool:
         return is_stateful(self._source.sampler) or is_stateful(self.samples)
@@ -122,6 +145,11 @@ class _BatchIndices:
             "sampler": plain_state(self._source.sampler),
             "iterator": plain_state(self.samples),
         }
+
+
+def _count(indices: Any) -> int:
+    """Returns the number of samples of a batch of indices; 0: it is no list."""
+    return len(indices) if isinstance(indices, list) else 0
 
 
 class IndexStream:
@@ -142,7 +170,7 @@ class IndexStream:
     Attributes:
         generators: as the argument.
         position: how many were taken of those that are drawn, those that were drawn and not taken
-            (at most one), and what is left of `ahead`.
+            (at most one), what is left of `ahead`, and the samples of those that were taken.
     """
 
     def __init__(
@@ -158,8 +186,9 @@ class IndexStream:
         self.generators = generators
         self._sampler = index_sampler(loader)
         self._keeps_rest = loader.fill_batches
-        drawn = 0 if state is None else state["drawn"]
-        self.position: tuple[int, list[Any], tuple[Any, ...]] = (drawn, [], tuple(ahead))
+        self._share = share_of(loader)
+        self._rest: dict[str, Any] | None = None  # what the indices are the rest of
+        self.position: tuple[int, list[Any], tuple[Any, ...], int] = (0, [], tuple(ahead), 0)
         self._ended = False
         self._before = before or generators.state()
         self._first: dict[str, Any] | None = None  # the random state before the first indices
@@ -177,7 +206,7 @@ class IndexStream:
             batches = {"sampler": plain_state(sampler.sampler), "iterator": None}
         own = {"batches": batches, "sampler": plain_state(sampler), "iterator": None}
         stateful = batches is not None or is_stateful(sampler)
-        return {"drawn": 0, "sampler": own if stateful else None}
+        return {"drawn": 0, "sampler": own if stateful else None, "share": share_of(loader)}
 
     @staticmethod
     def load_samplers(loader: Any, state: dict[str, Any] | None) -> None:
@@ -194,7 +223,12 @@ class IndexStream:
 
     def _iterate(self, state: Any = None, iterator: Iterator[Any] | None = None) -> Iterator[Any]:
         if type(self._sampler) is BatchSampler:
-            return _BatchIndices(self._sampler, state, self._keeps_rest)
+            batches = self._sampler
+            if self._rest is not None:
+                drops = getattr(batches.sampler, "drop_last", False)
+                left = rest_of(self._rest, self._share, drops)
+                batches = BatchSampler(left, batches.batch_size, batches.drop_last)
+            return _BatchIndices(batches, state, self._keeps_rest)
         return iter(self._sampler) if iterator is None else iterator
 
     def _set_source(self, source: Iterator[Any]) -> None:
@@ -204,7 +238,13 @@ class IndexStream:
 
     def _resume(self, state: dict[str, Any]) -> None:
         own = state["sampler"]
+        _, kept_indices, ahead, _ = self.position
+        self.position = state["drawn"], kept_indices, ahead, state.get("samples", 0)
+        if "rest" in state:
+            size = self._sampler.batch_size
+            self._rest, self._share = state["rest"], {**state["share"], "batch_size": size}
         if own is not None:
+            self.position = state["drawn"], kept_indices, self._cut(ahead), state.get("samples", 0)
             if own["sampler"] is not None:
                 self._sampler.load_state_dict(own["sampler"])
             self._set_source(self._iterate(own["batches"]))
@@ -221,18 +261,43 @@ class IndexStream:
             self.generators.set_torch(self._before)
             self._set_source(self._iterate())
             self.generators.set_torch(self._first)
-            drawn = list(itertools.islice(self._source, self.drawn))
+            if isinstance(self._source, _BatchIndices) and "samples" in state:
+                due, found = state["samples"], self._skip_samples(self._source, state)
+            else:
+                due = state["drawn"]
+                found = len(list(itertools.islice(self._source, due)))
         finally:
             torch.set_rng_state(kept)
-        if len(drawn) < self.drawn:
+        if found < due:
             raise _make(
                 ArgumentError,
-                f"load_state_dict(): the state is after {self.drawn} batches of indices, and the "
-                f"sampler of this loader has {len(drawn)}",
+                f"load_state_dict(): the state is after {state['drawn']} batches of indices, and "
+                "the sampler of this loader has fewer",
                 fix="resume with the dataset and the sampler that the state was made with",
             )
-        if not drawn:
+        if not found:
             self._first = None
+
+    def _cut(self, ahead: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Returns batches of indices, cut so that none is larger than the present batch size."""
+        if type(self._sampler) is not BatchSampler:
+            return ahead
+        size = self._sampler.batch_size
+        return tuple(one[i : i + size] for one in ahead for i in range(0, len(one), size))
+
+    def _skip_samples(self, source: _BatchIndices, state: dict[str, Any]) -> int:
+        """Skips the samples that were drawn before a state; returns how many there were."""
+        due: int = state["samples"]
+        taken, kept, ahead, samples = self.position
+        again: list[Any] = []
+        if state["share"]["batch_size"] != self._sampler.batch_size:
+            again = list(itertools.chain(*ahead))
+        found, in_order = source.skip(due, again)
+        if in_order:  # batches that nobody has had are made again, of the present size
+            self.position = taken - len(ahead), kept, (), samples - len(again)
+        elif again:
+            self.position = taken, kept, self._cut(ahead), samples
+        return found
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -245,18 +310,24 @@ class IndexStream:
     @property
     def drawn(self) -> int:
         """How many batches of indices were drawn."""
-        taken, kept, _ = self.position
+        taken, kept, _, _ = self.position
         return taken + len(kept)
+
+    @property
+    def _samples(self) -> int:
+        """How many samples the batches have that were drawn."""
+        _, kept, _, samples = self.position
+        return samples + sum(map(_count, kept))
 
     @property
     def to_come(self) -> list[Any]:
         """The indices that were drawn and not taken."""
-        _, kept, ahead = self.position
+        _, kept, ahead, _ = self.position
         return [*ahead, *kept]
 
     def peek(self) -> Any:
         """Returns the next indices, the same ones until they are taken; raises StopIteration."""
-        _, kept, ahead = self.position
+        _, kept, ahead, _ = self.position
         if ahead:
             return ahead[0]
         if not kept:
@@ -269,10 +340,12 @@ class IndexStream:
             raise StopIteration
         return kept[0]
 
-    def position_after(self) -> tuple[int, list[Any], tuple[Any, ...]]:
+    def position_after(self) -> tuple[int, list[Any], tuple[Any, ...], int]:
         """Returns `position` after what peek() has returned was taken."""
-        taken, kept, ahead = self.position
-        return (taken, kept, ahead[1:]) if ahead else (taken + 1, [], ahead)
+        taken, kept, ahead, samples = self.position
+        if ahead:
+            return taken, kept, ahead[1:], samples
+        return taken + 1, [], ahead, samples + sum(map(_count, kept))
 
     @property
     def _is_stateful(self) -> bool:
@@ -291,6 +364,14 @@ class IndexStream:
                 "iterator": None if isinstance(source, _BatchIndices) else plain_state(source),
             }
             ended = self._ended or (isinstance(source, _BatchIndices) and source.ended)
-            return {"drawn": self.drawn, "sampler": own, "ended": ended}
+            return {"drawn": self.drawn, "sampler": own, "ended": ended, "share": self._share}
         first = self._first or self.generators.state()
-        return {"drawn": self.drawn, "sampler": None, "iter": self._before, "first": first}
+        state = {"drawn": self.drawn, "sampler": None, "iter": self._before, "first": first}
+        share = self._share
+        if share is None:
+            return state
+        if isinstance(self._source, _BatchIndices) and self._rest is None:
+            epoch = self._source.epoch
+            share = {**share, "epoch": share["epoch"] if epoch is None else epoch}
+        rest = {} if self._rest is None else {"rest": self._rest}
+        return {**state, "samples": self._samples, "share": share, **rest}
