@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import os
 import signal
 import socket
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pyarrow as pa
 import pytest
 import ray
-from helpers.check_programs import run_checks
 from ray.cluster_utils import Cluster
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -33,44 +33,28 @@ from torchdali.ray import RayLoader, SharedDataset, TorchDaliMapper
 from torchdali.ray._stage import assigned_cpus
 
 ROWS = 240
+# Agents that choose their ports take longer to start.
 PORTS = ("runtime_env_agent_port", "metrics_agent_port", "metrics_export_port")
-PORTS += ("dashboard_agent_listen_port",)
 
 
-def node() -> dict[str, Any]:
-    """Returns the arguments of a node of the cluster.
-
-    A node that has to choose the ports of its agents ends if they do not start in 15 seconds.
-    """
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in PORTS]
-        for one in sockets:
-            one.bind(("", 0))
-        ports = [one.getsockname()[1] for one in sockets]
-    return {
-        "num_cpus": 3,
-        "object_store_memory": 80 << 20,
-        **dict(zip(PORTS, ports, strict=True)),
-    }
-
-
-@contextlib.contextmanager
-def patience() -> Iterator[None]:
-    """Gives a node more than Ray's 30 seconds to start: machines that run tests are busy."""
-    get_node = ray._private.services.get_node
-
-    def get(*arguments: Any) -> Any:
-        for _ in range(300):
-            with contextlib.suppress(RuntimeError):
-                return get_node(*arguments)
-            time.sleep(1)
-        return get_node(*arguments)
-
-    with mock.patch.object(ray._private.services, "get_node", get):
-        yield
+def start(make: Callable[..., Any]) -> Any:
+    """Starts a node. One whose agents do not start in 15 seconds ends, so it is tried again."""
+    for tries in range(5):
+        with contextlib.ExitStack() as stack:
+            sockets = [stack.enter_context(socket.socket()) for _ in PORTS]
+            for one in sockets:
+                one.bind(("", 0))
+            ports = [one.getsockname()[1] for one in sockets]
+        node = {"num_cpus": 3, "object_store_memory": 80 << 20}
+        try:
+            return make(**node, **dict(zip(PORTS, ports, strict=True)))
+        except Exception:
+            if tries == 4:
+                raise
+    return None
 
 
-def numbered(blocks: int = 12, wait: float = 0) -> Any:
+def numbered(blocks: int = 8, wait: float = 0) -> Any:
     """Returns a dataset of ROWS images, whose blocks are made by tasks."""
 
     def with_images(table: pa.Table) -> pa.Table:
@@ -132,8 +116,7 @@ def begin(ranks: list[Any]) -> None:
 @contextlib.contextmanager
 def another_node() -> Iterator[Any]:
     """Adds a node, and removes it in the end."""
-    with patience():
-        added = cluster.add_node(**node())
+    added = start(cluster.add_node)
     cluster.wait_for_nodes()
     try:
         yield added
@@ -186,7 +169,7 @@ def check_the_actor_of_a_dataset_can_be_killed() -> None:
 
 def check_a_node_that_makes_blocks_can_be_removed() -> None:
     with another_node() as added:
-        data = SharedDataset(numbered(24, wait=0.1))
+        data = SharedDataset(numbered(16, wait=0.1))
         ranks = ranks_on(NODES, data)
         begin(ranks)
         seen, _ = steps(ranks, 3)
@@ -294,7 +277,7 @@ def check_an_actor_of_map_batches_can_be_killed_and_its_node_removed() -> None:
         assert (Path(folder) / "died").exists()
     with another_node() as added:
         options["concurrency"] = 6
-        mapped = numbered(24, wait=0.1).map_batches(
+        mapped = numbered(16, wait=0.1).map_batches(
             TorchDaliMapper, fn_constructor_args=[decode], **options
         )
         assert Counter(numbers_of(mapped, lambda: remove(added))) == Counter(range(ROWS))
@@ -322,17 +305,25 @@ def check_rows_that_fail_in_a_fleet_are_left_out() -> None:
 
 if __name__ == "__main__":
     selected = sys.argv[1:]
-    with patience():
-        cluster = Cluster(
-            initialize_head=True, head_node_args={**node(), "include_dashboard": False}
-        )
-        cluster.add_node(**node())
+    cluster = start(
+        lambda **node: Cluster(True, head_node_args={**node, "include_dashboard": False})
+    )
+    start(cluster.add_node)
     cluster.wait_for_nodes()
     ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
     ray.data.DataContext.get_current().enable_progress_bars = False
     NODES = [node["NodeID"] for node in ray.nodes()]
-    try:
-        run_checks({n: f for n, f in globals().items() if not selected or n in selected})
-    finally:
-        ray.shutdown()
-        cluster.shutdown()
+    results: dict[str, str | None] = {}
+    for name, check in list(globals().items()):
+        if not name.startswith("check_") or (selected and name not in selected):
+            continue
+        began = time.monotonic()
+        try:
+            check()
+            results[name] = None
+        except Exception:
+            results[name] = traceback.format_exc()
+        print(f"{name}: {time.monotonic() - began:.0f} s {results[name] or ''}", file=sys.stderr)
+    ray.shutdown()
+    cluster.shutdown()
+    print(json.dumps(results))
