@@ -224,7 +224,7 @@ class IndexStream:
     def _iterate(self, state: Any = None, iterator: Iterator[Any] | None = None) -> Iterator[Any]:
         if type(self._sampler) is BatchSampler:
             batches = self._sampler
-            if self._rest is not None:
+            if self._rest is not None and self._share is not None:
                 drops = getattr(batches.sampler, "drop_last", False)
                 left = rest_of(self._rest, self._share, drops)
                 batches = BatchSampler(left, batches.batch_size, batches.drop_last)
