@@ -293,7 +293,7 @@ class IndexStream:
         if state["share"]["batch_size"] != self._sampler.batch_size:
             again = list(itertools.chain(*ahead))
         found, in_order = source.skip(due, again)
-        if in_order:  # batches that nobody has had are made again, of the present size
+        if in_order:  # batches that were not returned are made again, of the present size
             self.position = taken - len(ahead), kept, (), samples - len(again)
         elif again:
             self.position = taken, kept, self._cut(ahead), samples

@@ -202,7 +202,8 @@ def _had_by_all(state: Mapping[str, Any], stored: Mapping[str, Any], own: Mappin
     if had[drawn - len(ahead) : drawn] != ahead:
         raise _elsewhere(stored, own, "its batches came out of order (in_order=False)")
     had_by_each = drawn - len(ahead)
-    return min(int(stored["size"]), int(first) + had_by_each * int(stored["world_size"]))
+    after: int = first + had_by_each * int(stored["world_size"])
+    return min(int(stored["size"]), after)
 
 
 def _elsewhere(stored: Mapping[str, Any], own: Mapping[str, Any], why: str) -> Exception:
