@@ -81,11 +81,11 @@ Storage Device::allocate(MemoryKind kind, size_t size_bytes) const {
   Storage made = allocate_in_torch(kind, size_bytes, index_);
   if (made) return made;
   TORCHDALI_CHECK_KIND(kRuntime, kind != MemoryKind::kPinned, "out of pinned memory: ", size_bytes,
-                       " bytes for an output");
+                       " bytes", to_fix("use smaller batches or a smaller prefetch_queue_depth"));
   if (retired_->release_all()) made = allocate_in_torch(kind, size_bytes, index_);
   if (made) return made;
   (void)mark();  // raises if torch has reported the error of a kernel that ran before
-  raise(ErrorKind::kRuntime, "out of GPU memory: ", size_bytes, " bytes for an output",
+  raise(ErrorKind::kRuntime, "out of GPU memory: ", size_bytes, " bytes",
         to_fix("use smaller batches or a smaller prefetch_queue_depth, or free other tensors on "
                "the GPU"));
 }

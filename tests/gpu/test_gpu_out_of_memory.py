@@ -79,6 +79,24 @@ def test_the_error_says_where_and_the_pipeline_continues(place, debug, backend):
     pipe.close()
 
 
+@pytest.mark.parametrize("copied", [False, True])
+def test_memory_of_the_host_is_missed_in_the_same_way(copied, backend):
+    del backend
+
+    @pipeline_def(batch_size=BATCH, num_threads=2, device_id=None)
+    def define():
+        x = fn.external_source(lambda: [np.ones((4, 4, 3), np.uint8)] * BATCH, layout="HWC")
+        side = fn.external_source([[np.full(2, s, np.int32)] * BATCH for s in (8, HUGE, 9)])
+        return padded(x, side).gpu() if copied else padded(x, side)
+
+    kind = "pinned memory" if copied else "memory"
+    with define() as pipe:
+        pipe.run()
+        with pytest.raises(RuntimeError, match=rf"(?s)fn.pad: out of {kind}: .*To fix it: use"):
+            pipe.run()
+        assert pipe.run()[0].as_torch().shape == (BATCH, 9, 9, 3)
+
+
 def test_a_branch_that_needs_too_much_fails_alone(backend):
     del backend
 

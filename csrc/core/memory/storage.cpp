@@ -43,8 +43,8 @@ std::shared_ptr<const void> allocate(size_t size_bytes) {
 
 Storage Storage::on_host(size_t size_bytes) {
   std::shared_ptr<const void> owner = allocate(size_bytes);
-  TORCHDALI_CHECK_KIND(kRuntime, owner != nullptr, "out of memory: ", size_bytes,
-                       " bytes for an output");
+  TORCHDALI_CHECK_KIND(kRuntime, owner != nullptr, "out of memory: ", size_bytes, " bytes",
+                       to_fix("use smaller batches or a smaller prefetch_queue_depth"));
   void* data = const_cast<void*>(owner.get());
   return {data, size_bytes, MemoryKind::kHost, std::move(owner)};
 }
