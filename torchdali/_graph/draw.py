@@ -123,7 +123,7 @@ class Picture:
     def _about(self, node: OpNode) -> str:
         """Returns what the box of an operator has no room for."""
         lines = [f"{self.names[node.ordinal]}: {node.schema.fn_name} ({node.device})"]
-        lines += [f"{name}={_short(value)}" for name, value in node.args.items()]
+        lines += [f"{name}={_short(text)}" for name, text in node.constants().items()]
         lines += [f"at {node.location.short()}"] if node.location else []
         return "\n".join(lines)
 
@@ -148,8 +148,7 @@ class Picture:
         return f"<table>\n<tr>{head}</tr>\n{body}</table>\n{returns}"
 
 
-def _short(value: object) -> str:
-    text = value if isinstance(value, str) else repr(value)
+def _short(text: str) -> str:
     return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "..."
 
 
