@@ -51,11 +51,16 @@ class Visit:
     width: int
     problems: list[str] = field(default_factory=list)
 
-    def keep(self, name: str) -> None:
-        """Writes a screenshot into the folder that TORCHDALI_SCREENSHOTS names, if it does."""
+    def keep(self, name: str, whole: bool = True) -> None:
+        """Writes a screenshot into the folder that TORCHDALI_SCREENSHOTS names, if it does.
+
+        Args:
+            name: of the file.
+            whole: whether to show all of the page, or what the window does.
+        """
         folder = os.environ.get("TORCHDALI_SCREENSHOTS")
         if folder:
-            full = not self.page.url.endswith(".svg")
+            full = whole and not self.page.url.endswith(".svg")
             picture = self.page.screenshot(full_page=full)
             Path(folder, f"{name}.png").write_bytes(picture)
 
