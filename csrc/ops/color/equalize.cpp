@@ -87,7 +87,7 @@ class Equalize final : public Operator {
     std::memset(counts, 0, n * sizeof(Counts));
     kernels::count_bytes(counts, in, pixels * channels, channels);
     for (size_t c = 0; c < n; ++c) make_table(tables[c], counts[c], pixels);
-    kernels::look_up_bytes(out, in, pixels * channels, tables, channels, ctx.is_read_later(0));
+    kernels::look_up_bytes(out, in, pixels * channels, tables, channels);
   }
 
   EqualizeArgs args_;
