@@ -13,7 +13,13 @@ constexpr size_t kOutputSurfaces = 4;
 
 }  // namespace
 
-Decoder::~Decoder() { close(); }
+Decoder::~Decoder() {
+  try {
+    close();
+  } catch (...) {  // the GPU has failed, and what it had is lost
+    if (handle_ != nullptr) api_.DestroyDecoder(handle_);
+  }
+}
 
 void Decoder::close() {
   while (!mapped_.empty()) release_oldest();
