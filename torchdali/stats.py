@@ -77,6 +77,8 @@ class OperatorStats(_Figures):
             operators that look at the whole batch).
         batch_ns: what that took, a part of `total_ns`.
         max_batch_ns: the longest of it.
+        counts: of videos that the GPU may decode, how many samples it did ("NVDEC"), or why the
+            CPU did ("CPU: codec mjpeg").
     """
 
     operator: str
@@ -92,6 +94,7 @@ class OperatorStats(_Figures):
     batches: int
     batch_ns: int
     max_batch_ns: int
+    counts: dict[str, int] = dataclasses.field(default_factory=dict)
 
     @property
     def mean_ns(self) -> float:
@@ -274,6 +277,8 @@ class PipelineStats(_Figures):
             rows.append([share, "", "", "", "", f"{len(rest)} other operators"])
         header = ["share", "a sample", "at most", "samples", "output", "operator"]
         lines += _table(header, rows)
+        for o in filter(lambda o: o.counts, self.operators):
+            lines.append(f"  {o.title}: " + ", ".join(f"{k}: {n}" for k, n in o.counts.items()))
         rows = [
             [
                 _percent(_ratio(s.total_ns, self.wall_ns)),

@@ -2,12 +2,13 @@
 #include "gpu/operator.h"
 
 #include "core/batch_context.h"
+#include "core/reason_counts.h"
 #include "gpu/device.h"
 
 namespace torchdali::gpu {
 namespace {
 
-class Stage final : public Operator {
+class Stage final : public Operator, public CountsReasons {
  public:
   Stage(std::unique_ptr<Operator> op, const GpuOperator& gpu) : op_(std::move(op)), gpu_(gpu) {}
 
@@ -30,6 +31,10 @@ class Stage final : public Operator {
     return nullptr;
   }
   void run(SampleContext& /*ctx*/) const override {}
+  std::map<std::string, int64_t> counts() const override {
+    const auto* counting = dynamic_cast<const CountsReasons*>(&gpu_);
+    return counting == nullptr ? std::map<std::string, int64_t>() : counting->counts();
+  }
 
  private:
   std::unique_ptr<Operator> op_;

@@ -40,6 +40,9 @@ nb::dict measure_facts(const Executor& executor) {
     d["source_batches"] = m.source_batches;
     d["source_ns"] = m.source_ns;
     d["max_source_ns"] = m.max_source_ns;
+    nb::dict counts;
+    for (const auto& [what, count] : m.counts) counts[nb::str(what.data(), what.size())] = count;
+    d["counts"] = counts;
     operators.append(d);
   }
   const SchedulerMeasure measure = executor.scheduler_measure();

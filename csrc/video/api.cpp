@@ -79,6 +79,10 @@ torchdali_video_api() {
       .send_end = libav::send_end,
       .receive = libav::receive,
       .flush = libav::flush,
+      .open_filter = libav::open_filter,
+      .close_filter = libav::close_filter,
+      .filter_header = libav::filter_header,
+      .filter_packet = libav::filter_packet,
   };
   return &api;
 }

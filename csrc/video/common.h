@@ -48,6 +48,9 @@ int next_packet(Demuxer* demuxer, Packet* out);
 int seek_time(Demuxer* demuxer, int64_t time);
 int seek_position(Demuxer* demuxer, int64_t position);
 
+// Copies the facts. Returns 0 or an error.
+int set_parameters(const Facts& facts, AVCodecParameters& parameters);
+
 int open_decoder(const Facts* facts, int threads, Decoder** out);
 void close_decoder(Decoder* decoder);
 uint8_t* packet_buffer(Decoder* decoder, int size);
@@ -56,6 +59,11 @@ int send_end(Decoder* decoder);
 int receive(Decoder* decoder, kernels::Picture* out, int64_t* mark, const char** format,
             bool* supported);
 void flush(Decoder* decoder);
+
+int open_filter(const Facts* facts, Filter** out);
+void close_filter(Filter* filter);
+void filter_header(const Filter* filter, const uint8_t** data, int* size);
+int filter_packet(Filter* filter, const uint8_t* data, int size, bool key, Packet* out);
 
 // Describes the planes of a frame. False if Picture cannot.
 bool describe(const AVFrame& frame, kernels::Picture& out);

@@ -28,30 +28,8 @@ int open(Decoder& decoder, const Facts& facts, int threads) {
     avcodec_parameters_free(&parameters);
     return AVERROR(ENOMEM);
   }
-  parameters->codec_type = AVMEDIA_TYPE_VIDEO;
-  parameters->codec_id = descriptor->id;
-  parameters->codec_tag = static_cast<uint32_t>(facts.tag);
-  parameters->format = facts.pixel_format[0] == '\0' ? -1 : av_get_pix_fmt(facts.pixel_format);
-  parameters->profile = facts.profile;
-  parameters->level = facts.level;
-  parameters->bits_per_coded_sample = facts.bits_per_sample;
-  parameters->video_delay = facts.reorder;
-  parameters->width = facts.width;
-  parameters->height = facts.height;
-  parameters->color_range = static_cast<AVColorRange>(facts.range);
-  parameters->color_primaries = static_cast<AVColorPrimaries>(facts.primaries);
-  parameters->color_trc = static_cast<AVColorTransferCharacteristic>(facts.transfer);
-  parameters->color_space = static_cast<AVColorSpace>(facts.matrix);
-  parameters->field_order = static_cast<AVFieldOrder>(facts.field_order);
-  if (facts.extradata_size > 0) {
-    const auto size = static_cast<size_t>(facts.extradata_size);
-    parameters->extradata = static_cast<uint8_t*>(av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE));
-    if (parameters->extradata != nullptr) {
-      std::memcpy(parameters->extradata, facts.extradata, size);
-      parameters->extradata_size = facts.extradata_size;
-    }
-  }
-  int error = avcodec_parameters_to_context(decoder.context, parameters);
+  int error = set_parameters(facts, *parameters);
+  if (error >= 0) error = avcodec_parameters_to_context(decoder.context, parameters);
   avcodec_parameters_free(&parameters);
   if (error < 0) return error;
   decoder.context->thread_count = threads;
@@ -65,6 +43,34 @@ int open(Decoder& decoder, const Facts& facts, int threads) {
 }
 
 }  // namespace
+
+int set_parameters(const Facts& facts, AVCodecParameters& parameters) {
+  const AVCodecDescriptor* descriptor = avcodec_descriptor_get_by_name(facts.codec);
+  if (descriptor == nullptr) return AVERROR_DECODER_NOT_FOUND;
+  parameters.codec_type = AVMEDIA_TYPE_VIDEO;
+  parameters.codec_id = descriptor->id;
+  parameters.codec_tag = static_cast<uint32_t>(facts.tag);
+  parameters.format = facts.pixel_format[0] == '\0' ? -1 : av_get_pix_fmt(facts.pixel_format);
+  parameters.profile = facts.profile;
+  parameters.level = facts.level;
+  parameters.bits_per_coded_sample = facts.bits_per_sample;
+  parameters.video_delay = facts.reorder;
+  parameters.width = facts.width;
+  parameters.height = facts.height;
+  parameters.color_range = static_cast<AVColorRange>(facts.range);
+  parameters.color_primaries = static_cast<AVColorPrimaries>(facts.primaries);
+  parameters.color_trc = static_cast<AVColorTransferCharacteristic>(facts.transfer);
+  parameters.color_space = static_cast<AVColorSpace>(facts.matrix);
+  parameters.field_order = static_cast<AVFieldOrder>(facts.field_order);
+  if (facts.extradata_size > 0) {
+    const auto size = static_cast<size_t>(facts.extradata_size);
+    parameters.extradata = static_cast<uint8_t*>(av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE));
+    if (parameters.extradata == nullptr) return AVERROR(ENOMEM);
+    std::memcpy(parameters.extradata, facts.extradata, size);
+    parameters.extradata_size = facts.extradata_size;
+  }
+  return 0;
+}
 
 int open_decoder(const Facts* facts, int threads, Decoder** out) {
   const QuietLog quiet;

@@ -1320,8 +1320,9 @@ def video(
     The videos come from `filenames`, from `file_root` (folders are labels), or from
     `file_list`, which may have a range for each. Frames are found by their presentation times,
     so that they are exact for variable frame rates too. Files are decoded on the CPU by
-    FFmpeg's libraries, which are loaded when the reader is made; with device="gpu" the frames
-    are copied. docs/guide/video.md has more.
+    FFmpeg's libraries, which are loaded when the reader is made; docs/guide/video.md has more.
+    With device="gpu", the GPU's decoder (NVDEC) decodes the files that it can, and the CPU the
+    others, whose frames are copied.
 
     Args:
         sequence_length: int, required. Frames of a sequence, 1 or more.
@@ -1502,8 +1503,8 @@ def video_resize(
     The videos come from `filenames`, from `file_root` (folders are labels), or from
     `file_list`, which may have a range for each. Frames are found by their presentation times,
     so that they are exact for variable frame rates too. Files are decoded on the CPU by
-    FFmpeg's libraries, which are loaded when the reader is made; with device="gpu" the frames
-    are copied. docs/guide/video.md has more.
+    FFmpeg's libraries, which are loaded when the reader is made; docs/guide/video.md has more.
+    With device="gpu" the frames are copied.
 
     Args:
         sequence_length: int, required. Frames of a sequence, 1 or more.

@@ -744,8 +744,9 @@ class Numpy(_Operator):
 class Video(_Operator):
     """Decodes videos, or chosen frames of them, to RGB, with FFmpeg's libraries: whatever
     containers and codecs the installed ones know. The frames are exact, also with variable
-    rates, B-frames and cut files; only the packets that they depend on are decoded.
-    `device="mixed"` decodes on the CPU, too, and copies the frames to the GPU.
+    rates, B-frames and cut files; only the packets that they depend on are decoded. With
+    `device="mixed"`, the GPU's decoder (NVDEC) decodes the files that it can, and the CPU the
+    others, whose frames are copied; docs/guide/video.md says which.
 
     Args:
         encoded: DataNode. Encoded video files, uint8, 1-D.

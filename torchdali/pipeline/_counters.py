@@ -22,7 +22,7 @@ def difference(now: Any, before: Any) -> Any:
         return {
             key: value
             if key.startswith("max_") or key == "now_ns"
-            else difference(value, before[key])
+            else difference(value, before.get(key, 0))
             for key, value in now.items()
         }
     if isinstance(now, list):
@@ -95,4 +95,5 @@ def _operator(counters: Mapping[str, Any]) -> OperatorStats:
         batches=counters["batches"],
         batch_ns=counters["batch_ns"],
         max_batch_ns=counters["max_batch_ns"],
+        counts=dict(counters["counts"]),
     )

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// narrow_mixed_decoders(), split_mixed_decoders(): how host and GPU share the work of decoding.
+// narrow_mixed_decoders(), split_mixed_decoders(), split_video_decoders(): how host and GPU share
+// the work of decoding.
 #include <cstdlib>
 #include <memory>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "executor/graph/edges.h"
 #include "executor/graph/passes.h"
+#include "gpu/nvdec/support.h"
 
 namespace torchdali {
 namespace {
@@ -29,7 +31,7 @@ MixedDecoder chosen_decoder() {
 }
 
 // The argument of both parts that selects the decoder, and its values.
-constexpr const char* kDecoderArgument = "device_decoder";
+constexpr const char *kDecoderArgument = "device_decoder", *kVideoArgument = "nvdec";
 const char* argument_of(MixedDecoder decoder) {
   return decoder == MixedDecoder::kHost     ? "cpu"
          : decoder == MixedDecoder::kHybrid ? "hybrid"
@@ -38,7 +40,13 @@ const char* argument_of(MixedDecoder decoder) {
 
 Node& at(Graph& graph, int n) { return graph.nodes[static_cast<size_t>(n)]; }
 
-bool is_decoder(const Node& node) { return node.schema->mixed && !node.schema->host_part.empty(); }
+// Whether an operator has parts, with this argument.
+bool has_parts(const Node& node, const char* argument) {
+  const Schema& schema = *node.schema;
+  return (schema.mixed || schema.gpu_by_copy) && !schema.host_part.empty() &&
+         find_schema(schema.host_part)->find_arg(argument) != nullptr;
+}
+bool is_decoder(const Node& node) { return has_parts(node, kDecoderArgument); }
 
 // The node that is the only user of node `index`, by an input; or -1.
 int find_only_user(const Graph& graph, int index, const std::vector<int>& uses) {
@@ -79,21 +87,23 @@ std::vector<std::shared_ptr<const Node>> part_of(const Node& node) {
 }
 
 // Replaces `decoder` by its host part and inserts its device part after `copy`. The users of the
-// copy then use the device part.
-Graph split(Graph graph, int decoder, int copy, MixedDecoder choice) {
+// copy then use the device part. `argument` and `value` are for both.
+Graph split(Graph graph, int decoder, int copy, const char* argument, const char* value) {
   for_each_edge(graph, [&](Edge& e) { e.node += e.node >= copy; });
   Node& host = at(graph, decoder);
   Node device = at(graph, copy);  // guards, device
   device.schema = find_schema(host.schema->device_part);
   device.name = host.name + ".device_part";
   device.location = host.location;
-  device.inputs = {{copy, 0}, {decoder, 1}};
+  // The last output of the host part is its description of the first one.
+  const int description = count_outputs(make_spec(host, 1, 1, nullptr));
+  device.inputs = {{copy, 0}, {decoder, description}};
   device.args.clear();
   for (const auto& [name, value] : host.args)
     if (device.schema->find_arg(name) != nullptr) device.args.emplace(name, value);
   device.part_of = host.part_of = part_of(host);
   host.schema = find_schema(host.schema->host_part);
-  for (Node* part : {&host, &device}) part->args.emplace(kDecoderArgument, argument_of(choice));
+  for (Node* part : {&host, &device}) part->args.emplace(argument, value);
   graph.nodes.insert(graph.nodes.begin() + copy + 1, std::move(device));
   return graph;
 }
@@ -111,7 +121,36 @@ void narrow(Graph& graph, int decoder, int resizer) {
   to.inputs.push_back({decoder, 1});
 }
 
+// The decoder or reader of videos whose frames are only copied to the GPU by `copy`; or -1.
+int find_video_decoder(const Graph& graph, int copy) {
+  const Node& node = graph.nodes[static_cast<size_t>(copy)];
+  if (node.schema->graph_role != GraphRole::kCopyToDevice || node.inputs[0].output != 0) return -1;
+  const Edge frames = node.inputs[0];
+  if (!has_parts(graph.nodes[static_cast<size_t>(frames.node)], kVideoArgument)) return -1;
+  int uses = 0;
+  for_each_edge(graph, [&](const Edge& e) { uses += e == frames; });
+  return uses == 1 ? frames.node : -1;
+}
+
 }  // namespace
+
+Graph split_video_decoders(Graph graph) {
+  const gpu::nvdec::Use use = gpu::nvdec::chosen_use();
+  if (use == gpu::nvdec::Use::kNever) return graph;
+  const bool required = use == gpu::nvdec::Use::kAlways;
+  for (int copy = 0; copy < static_cast<int>(graph.nodes.size()); ++copy) {
+    const int decoder = find_video_decoder(graph, copy);
+    if (decoder < 0) continue;
+    std::string why;
+    const bool found = gpu::nvdec::find_library(&why) != nullptr;
+    TORCHDALI_CHECK_KIND(kRuntime, found || !required, "NVDEC was not found: ", why,
+                         to_fix("install NVIDIA's driver, of which libnvcuvid.so.1 is a part, or "
+                                "set TORCHDALI_NVDEC to 1, and the CPU decodes videos"));
+    if (!found) return graph;
+    graph = split(std::move(graph), decoder, copy, kVideoArgument, required ? "required" : "1");
+  }
+  return graph;
+}
 
 Graph narrow_mixed_decoders(Graph graph) {
   const MixedDecoder choice = chosen_decoder();
@@ -120,7 +159,7 @@ Graph narrow_mixed_decoders(Graph graph) {
     const int decoder = find_decoder(graph, copy, uses);
     const int resizer = decoder < 0 ? -1 : find_resizer(graph, decoder, copy, uses);
     if (resizer < 0) continue;
-    graph = split(std::move(graph), decoder, copy, choice);
+    graph = split(std::move(graph), decoder, copy, kDecoderArgument, argument_of(choice));
     narrow(graph, decoder, resizer + 1);
     uses = count_uses(graph);
   }
@@ -134,7 +173,7 @@ Graph split_mixed_decoders(Graph graph) {
   for (int copy = 0; copy < static_cast<int>(graph.nodes.size()); ++copy) {
     const int decoder = find_decoder(graph, copy, uses);
     if (decoder < 0) continue;
-    graph = split(std::move(graph), decoder, copy, choice);
+    graph = split(std::move(graph), decoder, copy, kDecoderArgument, argument_of(choice));
     uses = count_uses(graph);
   }
   return graph;

@@ -34,5 +34,7 @@ Graph chain_gpu_audio_operators(Graph graph);
 Graph narrow_mixed_decoders(Graph graph);
 // Divides decoding between host and GPU, as the environment variable TORCHDALI_MIXED_DECODER says.
 Graph split_mixed_decoders(Graph graph);
+// Leaves videos to the GPU's decoder, if there is one: docs/design/video.md.
+Graph split_video_decoders(Graph graph);
 
 }  // namespace torchdali

@@ -29,6 +29,7 @@ constexpr Pass kPasses[] = {
     {.run = chain_audio_operators, .fuses = true},
     {.run = narrow_mixed_decoders, .fuses = true},
     {.run = split_mixed_decoders},
+    {.run = split_video_decoders},
     {.run = chain_gpu_operators, .fuses = true},
     {.run = chain_gpu_audio_operators, .fuses = true},
 };

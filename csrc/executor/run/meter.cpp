@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/reason_counts.h"
+
 namespace torchdali {
 namespace {
 
@@ -56,6 +58,8 @@ std::vector<OperatorMeasure> Meters::read(const ExecutionPlan& plan) const {
     if (!node.producers.empty()) add_parts(node, m.parts);
     m.hidden = node.schema->hidden;
     m.on_gpu = node.on_gpu;
+    if (const auto* counting = dynamic_cast<const CountsReasons*>(plan.steps[i].op))
+      m.counts = counting->counts();
     for (const auto& worker : workers) {
       const StepMeter& step = worker->steps[i];
       if (stage_of[i] >= 0)

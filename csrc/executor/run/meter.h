@@ -3,6 +3,7 @@
 // read.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -78,6 +79,7 @@ struct OperatorMeasure {
   int64_t samples = 0, timed = 0, ns = 0, max_ns = 0, bytes = 0;
   int64_t batches = 0, batch_samples = 0, batch_ns = 0, max_batch_ns = 0, batch_bytes = 0;
   int64_t source_batches = 0, source_ns = 0, max_source_ns = 0;
+  std::map<std::string, int64_t> counts;  // CountsReasons::counts()
 };
 
 class Meters {

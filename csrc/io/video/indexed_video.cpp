@@ -186,17 +186,22 @@ void IndexedVideo::decode_run(const Run& run, const Use& use, int threads) const
   DecoderPool::instance().give(std::move(session));
 }
 
-void IndexedVideo::decode(std::span<const int64_t> frames, const Use& use, int threads) const {
+std::vector<IndexedVideo::Wanted> IndexedVideo::sorted(std::span<const int64_t> frames) const {
   std::vector<Wanted> all;
   all.reserve(frames.size());
   for (size_t i = 0; i < frames.size(); ++i) {
     (void)pts(frames[i]);  // checks the number
     all.push_back({.frame = frames[i], .i = i});
   }
-  if (all.empty()) return;
   std::sort(all.begin(), all.end(), [](const Wanted& a, const Wanted& b) {
     return std::pair(a.frame, a.i) < std::pair(b.frame, b.i);
   });
+  return all;
+}
+
+void IndexedVideo::decode(std::span<const int64_t> frames, const Use& use, int threads) const {
+  std::vector<Wanted> all = sorted(frames);
+  if (all.empty()) return;
   // A clip that follows the last one is taken to be one of a sequence, and so is the first one of
   // the file, unless it is so short that to begin anew is cheaper than to feed the decoder until it
   // gives its pictures out by itself.

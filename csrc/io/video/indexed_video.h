@@ -22,6 +22,9 @@ class IndexedVideo final : public VideoFile {
   int64_t pts(int64_t frame) const override;
   bool constant_rate() const override { return constant_rate_; }
   void decode(std::span<const int64_t> frames, const Use& use, int threads) const override;
+  const StreamFacts* facts() const override { return &index_.facts; }
+  // In io/video_clips/.
+  std::string encoded(std::span<const int64_t> frames, EncodedClip& out) const override;
 
  private:
   // Frames that are asked for: which, in ascending order, and for which i.
@@ -40,6 +43,8 @@ class IndexedVideo final : public VideoFile {
     bool fresh = false;      // no decoder that has decoded packets before
   };
   size_t key_before(int64_t frame, int earlier) const;
+  // Of frames in any order.
+  std::vector<Wanted> sorted(std::span<const int64_t> frames) const;
   // The frames at the start of `wanted` that are decoded from one key frame.
   Run first_run(std::span<Wanted> wanted) const;
   void decode_run(const Run& run, const Use& use, int threads) const;

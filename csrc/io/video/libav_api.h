@@ -11,7 +11,7 @@
 namespace torchdali::io::video::libav {
 
 // Of this header; the engine refuses a library with another one.
-inline constexpr int kApiVersion = 1;
+inline constexpr int kApiVersion = 2;
 inline constexpr int64_t kNoTime = INT64_MIN;  // AV_NOPTS_VALUE
 inline constexpr int kTextSize = 512;
 
@@ -53,6 +53,7 @@ struct Packet {
 
 struct Demuxer;
 struct Decoder;
+struct Filter;
 
 // The results of functions that may fail are 0 or more, or FFmpeg's error number.
 inline constexpr int kDone = 1, kMore = 0, kEnd = 2;
@@ -91,6 +92,15 @@ struct Api {
   int (*receive)(Decoder*, kernels::Picture* out, int64_t* mark, const char** format,
                  bool* supported) = nullptr;
   void (*flush)(Decoder*) = nullptr;
+
+  // For other decoders: gives packets of H.264 and HEVC start codes. The filter is null if they
+  // need no change.
+  int (*open_filter)(const Facts* facts, Filter** out) = nullptr;
+  void (*close_filter)(Filter*) = nullptr;
+  // The changed extradata, valid as long as the filter.
+  void (*filter_header)(const Filter*, const uint8_t** data, int* size) = nullptr;
+  // kDone: a changed packet, valid until the next call.
+  int (*filter_packet)(Filter*, const uint8_t* data, int size, bool key, Packet* out) = nullptr;
 };
 
 }  // namespace torchdali::io::video::libav

@@ -13,6 +13,9 @@
 
 namespace torchdali::io::video {
 
+class StreamFacts;   // io/video/index.h
+struct EncodedClip;  // io/video_clips/encoded_clip.h
+
 struct Rational {
   int64_t num = 0, den = 1;
 };
@@ -67,6 +70,13 @@ class VideoFile {
   // decoder.
   using Use = std::function<void(size_t i, const kernels::Picture& picture)>;
   virtual void decode(std::span<const int64_t> frames, const Use& use, int threads = 1) const = 0;
+
+  // For decoders elsewhere: facts about the stream, null if they are not known, and the packets
+  // that frames are decoded from. encoded() returns why there are none; empty: there are.
+  virtual const StreamFacts* facts() const { return nullptr; }
+  virtual std::string encoded(std::span<const int64_t> /*frames*/, EncodedClip& /*out*/) const {
+    return "no index";
+  }
 
  protected:
   StreamInfo info_;

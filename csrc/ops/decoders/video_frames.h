@@ -40,6 +40,8 @@ class FrameChoice {
   explicit FrameChoice(const OpSpec& spec);
   // The frames of a sample's output, for a video of that many; -1 for those that are filled.
   std::vector<int64_t> operator()(const SampleContext& ctx, int64_t count) const;
+  // The color of frames that are filled.
+  std::span<const uint8_t> color() const { return fill_; }
   // Fills frames of `channels` interleaved values.
   void fill(uint8_t* frame, int64_t pixels) const;
 

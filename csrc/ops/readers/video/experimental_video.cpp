@@ -43,7 +43,7 @@ VideoReaderOptions experimental_options(const OpSpec& spec) {
   return options;
 }
 
-class ExperimentalVideoReader final : public VideoReader {
+class ExperimentalVideoReader : public VideoReader {
  public:
   explicit ExperimentalVideoReader(const OpSpec& spec)
       : VideoReader(spec, experimental_options(spec)), format_(spec) {
@@ -55,37 +55,50 @@ class ExperimentalVideoReader final : public VideoReader {
                                      const PictureSize& size) const override {
     return make_frame_writer(ctx, format_, frames, size);
   }
+  const FrameFormat* plain_format() const override { return &format_; }
   FrameFormat format_;
 };
+
+SchemaBuilder& add_experimental_video_args(SchemaBuilder& schema) {
+  return schema.with(add_video_reader_args)
+      .arg("image_type", ImageType::kRGB,
+           "Color space of the frames: RGB, YCbCr (BT.601 of limited range) or GRAY.")
+      .arg("file_list_format", "timestamps",
+           "What the numbers in `file_list` are: \"timestamps\" (seconds) or \"frames\", from 0.")
+      .arg("file_list_rounding", "start_down_end_up",
+           "Of times between two frames, to which of them the start and the end are rounded: "
+           "\"start_down_end_up\", \"start_up_end_down\", \"all_down\" or \"all_up\".")
+      .arg("file_list_include_end", true, "The frame of the end is part of the range.")
+      .arg(
+          "pad_mode", "none",
+          "What completes a sequence that the range has not enough frames for. \"none\": there is "
+          "no such sequence. \"constant\": frames of `fill_value`. \"edge\" (\"repeat\"): the last "
+          "frame. \"reflect_1001\" (\"symmetric\"): the frames backwards from the last one. "
+          "\"reflect_101\" (\"reflect\"): those from the one before it. Unless it is \"none\", "
+          "sequences begin at all multiples of `step`.")
+      .arg("fill_value", std::vector<int64_t>{0},
+           "Values of the channels of padded frames, or one for all; 0 to 255.")
+      .arg("uniform_sample", false,
+           "Take one sequence of each range, with frames equally far apart from its first to its "
+           "last; if it has fewer than `sequence_length`, some repeat. Excludes `stride` and "
+           "`step`.");
+}
 
 TORCHDALI_OPERATOR("experimental.readers.video")
     .doc(
         "Reads sequences of frames from videos: fn.readers.video with other arguments for ranges "
         "and padding.\n\nThe defaults of `file_list` differ from fn.readers.video: the numbers are "
         "seconds, and the frame of the end is part of the range.")
-    .with(add_video_reader_args)
-    .arg("image_type", ImageType::kRGB,
-         "Color space of the frames: RGB, YCbCr (BT.601 of limited range) or GRAY.")
-    .arg("file_list_format", "timestamps",
-         "What the numbers in `file_list` are: \"timestamps\" (seconds) or \"frames\", from 0.")
-    .arg("file_list_rounding", "start_down_end_up",
-         "Of times between two frames, to which of them the start and the end are rounded: "
-         "\"start_down_end_up\", \"start_up_end_down\", \"all_down\" or \"all_up\".")
-    .arg("file_list_include_end", true, "The frame of the end is part of the range.")
-    .arg("pad_mode", "none",
-         "What completes a sequence that the range has not enough frames for. \"none\": there is "
-         "no such sequence. \"constant\": frames of `fill_value`. \"edge\" (\"repeat\"): the last "
-         "frame. \"reflect_1001\" (\"symmetric\"): the frames backwards from the last one. "
-         "\"reflect_101\" (\"reflect\"): those from the one before it. Unless it is \"none\", "
-         "sequences begin at all multiples of `step`.")
-    .arg("fill_value", std::vector<int64_t>{0},
-         "Values of the channels of padded frames, or one for all; 0 to 255.")
-    .arg("uniform_sample", false,
-         "Take one sequence of each range, with frames equally far apart from its first to its "
-         "last; if it has fewer than `sequence_length`, some repeat. Excludes `stride` and "
-         "`step`.")
+    .with(add_experimental_video_args)
     .gpu_by_copy()
+    .parts("host_part.experimental.readers.video", "decoders.video_device_part")
     .cpu<ExperimentalVideoReader>();
+
+TORCHDALI_OPERATOR("host_part.experimental.readers.video")
+    .doc("The host part of experimental.readers.video with device=\"gpu\".")
+    .with(add_experimental_video_args)
+    .with(make_host_part)
+    .cpu<HostVideoReader<ExperimentalVideoReader>>();
 
 }  // namespace
 }  // namespace torchdali

@@ -20,7 +20,7 @@ VideoReaderOptions options_of(const OpSpec& spec) {
   return options;
 }
 
-class PlainVideoReader final : public VideoReader {
+class PlainVideoReader : public VideoReader {
  public:
   explicit PlainVideoReader(const OpSpec& spec)
       : VideoReader(spec, options_of(spec)), format_(spec) {
@@ -32,6 +32,7 @@ class PlainVideoReader final : public VideoReader {
                                      const PictureSize& size) const override {
     return make_frame_writer(ctx, format_, frames, size);
   }
+  const FrameFormat* plain_format() const override { return &format_; }
   FrameFormat format_;
 };
 
@@ -67,29 +68,40 @@ SchemaBuilder& add_video_args(SchemaBuilder& schema) {
            "the other way around. The frame of the end is not part of the range.")
       .arg("skip_vfr_check", false,
            "No effect: frames of a variable rate are found exactly, so there is no such check.")
-      .arg("additional_decode_surfaces", 2, "No effect: it belongs to DALI's GPU decoder.")
-      .gpu_by_copy();
+      .arg("additional_decode_surfaces", 2, "No effect: it belongs to DALI's GPU decoder.");
 }
 
 constexpr const char* kDoc =
     "The videos come from `filenames`, from `file_root` (folders are labels), or from `file_list`, "
     "which may have a range for each. Frames are found by their presentation times, so that they "
     "are exact for variable frame rates too. Files are decoded on the CPU by FFmpeg's libraries, "
-    "which are loaded when the reader is made; with device=\"gpu\" the frames are copied. "
-    "docs/guide/video.md has more.";
+    "which are loaded when the reader is made; docs/guide/video.md has more.";
+constexpr const char* kOnGpu =
+    " With device=\"gpu\", the GPU's decoder (NVDEC) decodes the files that it can, and the CPU "
+    "the "
+    "others, whose frames are copied.";
 
 TORCHDALI_OPERATOR("readers.video")
-    .doc(std::string("Reads sequences of frames from videos.\n\n") + kDoc)
+    .doc(std::string("Reads sequences of frames from videos.\n\n") + kDoc + kOnGpu)
     .with(add_video_args)
+    .gpu_by_copy()
+    .parts("host_part.readers.video", "decoders.video_device_part")
     .cpu<PlainVideoReader>();
+
+TORCHDALI_OPERATOR("host_part.readers.video")
+    .doc("The host part of readers.video with device=\"gpu\".")
+    .with(add_video_args)
+    .with(make_host_part)
+    .cpu<HostVideoReader<PlainVideoReader>>();
 
 TORCHDALI_OPERATOR("readers.video_resize")
     .doc(std::string("Reads sequences of frames from videos, and resizes them as fn.resize does. "
                      "The whole frames are never stored.\n\n") +
-         kDoc)
+         kDoc + " With device=\"gpu\" the frames are copied.")
     .with(add_video_args)
     .with(add_resize_args)
     .with(add_filter_args)
+    .gpu_by_copy()
     .cpu<ResizingVideoReader>();
 
 }  // namespace

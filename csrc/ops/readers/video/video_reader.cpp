@@ -44,6 +44,7 @@ VideoReader::VideoReader(const OpSpec& spec, VideoReaderOptions options)
     : Reader(spec),
       options_(std::move(options)),
       outputs_(spec),
+      packer_(VideoPacker::of(spec)),
       upright_(spec.get<bool>("adjust_orientation")),
       tolerant_(spec.has("on_error")),
       decoder_threads_(std::max(1, spec.num_threads / std::max(1, spec.max_batch_size))),
@@ -117,27 +118,46 @@ std::unique_ptr<ReaderBatch> VideoReader::make_batch(std::span<const int64_t> in
 }
 
 void VideoReader::run(SampleContext& ctx) const {
-  const int64_t index = index_of(ctx);
-  const size_t video = video_of(index);
-  const auto file = open_video(video);
-  TORCHDALI_CHECK_KIND(kData, broken_[video] == 0 && ranges_[video].end <= file->frames(),
-                       "the file has changed since the reader listed the videos",
-                       to_fix("build the pipeline anew"));
-  std::vector<int64_t> frames;
-  clip_frames(options_.clips, ranges_[video], index - clips_before_[video], ctx.random(), frames);
-  const auto& info = file->info();
-  const auto writer =
-      start(ctx, std::ssize(frames),
-            {.width = info.width, .height = info.height, .degrees = upright_ ? info.rotation : 0});
+  try {
+    const int64_t index = index_of(ctx);
+    const size_t video = video_of(index);
+    const auto file = open_video(video);
+    TORCHDALI_CHECK_KIND(kData, broken_[video] == 0 && ranges_[video].end <= file->frames(),
+                         "the file has changed since the reader listed the videos",
+                         to_fix("build the pipeline anew"));
+    std::vector<int64_t> frames;
+    clip_frames(options_.clips, ranges_[video], index - clips_before_[video], ctx.random(), frames);
+    make_frames(ctx, *file, frames);
+    make_outputs(ctx, *file, video, frames);
+  } catch (Error& e) {
+    if (packer_ != nullptr) e.set_producer(0);
+    throw;
+  }
+}
+
+void VideoReader::make_frames(SampleContext& ctx, const io::video::VideoFile& file,
+                              std::span<const int64_t> frames) const {
+  const auto& info = file.info();
+  const int degrees = upright_ ? info.rotation : 0;
+  const FrameFormat* format = packer_ == nullptr ? nullptr : plain_format();
+  if (format != nullptr) {
+    const gpu::FrameRules rules{.output = format->pixels,
+                                .degrees = degrees,
+                                .dtype = format->dtype,
+                                .scale = format->scale};
+    if (packer_->pack(ctx, file, frames, rules, options_.fill)) return;
+  }
+  const auto writer = start(ctx, std::ssize(frames),
+                            {.width = info.width, .height = info.height, .degrees = degrees});
   decode_chosen(
-      *file, frames,
+      file, frames,
       [&](size_t i, const kernels::Picture& picture) {
         writer->write(static_cast<int64_t>(i), picture);
       },
       decoder_threads_);
   for (size_t i = 0; i < frames.size(); ++i)
     if (frames[i] < 0) writer->fill(static_cast<int64_t>(i), options_.fill);
-  make_outputs(ctx, *file, video, frames);
+  if (packer_ != nullptr) VideoPacker::describe_pixels(ctx);
 }
 
 void VideoReader::make_outputs(SampleContext& ctx, const io::video::VideoFile& file, size_t video,
@@ -185,6 +205,13 @@ SchemaBuilder& add_video_reader_args(SchemaBuilder& schema) {
            "Turn the frames by the rotation that the file asks for, as players do. DALI does not. "
            "torchdali only.")
       .with(reader_args);
+}
+
+SchemaBuilder& make_host_part(SchemaBuilder& schema) {
+  return schema.output("description", "What the GPU part is to do, for the host.")
+      .num_outputs([](const OpSpec& spec) { return VideoOutputs(spec).count() + 1; })
+      .with(add_nvdec_arg)
+      .hidden();
 }
 
 }  // namespace torchdali

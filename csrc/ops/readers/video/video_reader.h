@@ -8,6 +8,7 @@
 
 #include "io/recently_used.h"
 #include "io/video/video_file.h"
+#include "ops/decoders/device_video.h"
 #include "ops/readers/reader.h"
 #include "ops/readers/video/clips.h"
 #include "ops/readers/video/frame_writers.h"
@@ -35,9 +36,12 @@ struct VideoReaderOptions {
   Shape of_number = Shape{1};
 };
 
-class VideoReader : public Reader {
+class VideoReader : public Reader, public CountsReasons {
  public:
   void run(SampleContext& ctx) const final;
+  std::map<std::string, int64_t> counts() const final {
+    return packer_ == nullptr ? std::map<std::string, int64_t>() : packer_->counts();
+  }
 
  protected:
   // The derived class calls prepare(), unless `lazy_init`.
@@ -45,8 +49,12 @@ class VideoReader : public Reader {
   // Makes output 0.
   virtual std::unique_ptr<FrameWriter> start(SampleContext& ctx, int64_t frames,
                                              const PictureSize& size) const = 0;
+  // What output 0 consists of, if that is frames as they are.
+  virtual const FrameFormat* plain_format() const { return nullptr; }
 
  private:
+  void make_frames(SampleContext& ctx, const io::video::VideoFile& file,
+                   std::span<const int64_t> frames) const;
   int64_t find_samples() final;
   std::unique_ptr<ReaderBatch> make_batch(std::span<const int64_t> indices) final;
   // Packets are read by the decoder.
@@ -61,6 +69,7 @@ class VideoReader : public Reader {
 
   const VideoReaderOptions options_;
   const VideoOutputs outputs_;
+  const std::unique_ptr<const VideoPacker> packer_;  // of a host part
   const bool upright_;
   const bool tolerant_;  // of samples that fail
   const int decoder_threads_;
@@ -76,5 +85,17 @@ class VideoReader : public Reader {
 
 // The arguments of VideoReader and its outputs.
 SchemaBuilder& add_video_reader_args(SchemaBuilder& schema);
+
+// The host part of a reader: its first output is for the GPU, and it has one more output.
+template <class Base>
+class HostVideoReader final : public Base {
+ public:
+  explicit HostVideoReader(const OpSpec& spec) try : Base(spec) {
+  } catch (Error& e) {
+    e.set_producer(0);
+    throw;
+  }
+};
+SchemaBuilder& make_host_part(SchemaBuilder& schema);
 
 }  // namespace torchdali
