@@ -21,10 +21,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pyarrow as pa
 import pytest
 import ray
+from ray._raylet import DASHBOARD_AGENT_LISTEN_PORT_NAME, persist_port
 from ray.cluster_utils import Cluster
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -33,25 +35,32 @@ from torchdali.ray import RayLoader, SharedDataset, TorchDaliMapper
 from torchdali.ray._stage import assigned_cpus
 
 ROWS = 240
-# Agents that choose their ports take longer to start.
 PORTS = ("runtime_env_agent_port", "metrics_agent_port", "metrics_export_port")
 
 
 def start(make: Callable[..., Any]) -> Any:
-    """Starts a node. One whose agents do not start in 15 seconds ends, so it is tried again."""
-    for tries in range(5):
-        with contextlib.ExitStack() as stack:
-            sockets = [stack.enter_context(socket.socket()) for _ in PORTS]
-            for one in sockets:
-                one.bind(("", 0))
-            ports = [one.getsockname()[1] for one in sockets]
-        node = {"num_cpus": 3, "object_store_memory": 80 << 20}
-        try:
-            return make(**node, **dict(zip(PORTS, ports, strict=True)))
-        except Exception:
-            if tries == 4:
-                raise
-    return None
+    """Starts a node without waiting for its agents, which do nothing here.
+
+    On a busy machine they take longer than the 15 seconds after which a node gives up. So their
+    ports are chosen here, and one is written where they would write it.
+    """
+    services = ray._private.services
+    original = services.start_raylet
+
+    def start_raylet(*arguments: Any, **options: Any) -> Any:
+        node_id, session_folder = arguments[2], arguments[11]
+        persist_port(session_folder, node_id, DASHBOARD_AGENT_LISTEN_PORT_NAME, -1)
+        return original(*arguments, **options)
+
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in PORTS]
+        for one in sockets:
+            one.bind(("", 0))
+        ports = [one.getsockname()[1] for one in sockets]
+    with mock.patch.object(services, "start_raylet", start_raylet):
+        return make(
+            num_cpus=3, object_store_memory=80 << 20, **dict(zip(PORTS, ports, strict=True))
+        )
 
 
 def numbered(blocks: int = 8, wait: float = 0) -> Any:
