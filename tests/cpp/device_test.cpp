@@ -151,8 +151,7 @@ void full_memory_is_taken_back() {
   }
   state.most = state.blocks;
   const Storage again = p.copy_to_gpu(), kept = p.copy_to_gpu();
-  EXPECT_THROW(Error, (void)p.copy_to_gpu(),
-               EXPECT(e.message() == "out of GPU memory: 64 bytes"));
+  EXPECT_THROW(Error, (void)p.copy_to_gpu(), EXPECT(e.message() == "out of GPU memory: 64 bytes"));
   state.error = 700;
   EXPECT_THROW(Error, (void)p.copy_to_gpu(),
                EXPECT(e.message() == "CUDA failed: a kernel has failed"));
