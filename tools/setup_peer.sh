@@ -15,5 +15,7 @@ if [ -n "$base" ]; then
   "$base" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' >"$site/base.pth"
 fi
 mapfile -t missing < <("$venv/bin/python" "$here/requirements.py" --missing "$extra")
-[ ${#missing[@]} -eq 0 ] || "$venv/bin/python" -m pip install -q "${missing[@]}"
+torch=
+[ -z "$base" ] || torch=$("$base" -c 'import torch; print("torch==" + torch.__version__)')
+[ ${#missing[@]} -eq 0 ] || "$venv/bin/python" -m pip install -q --constraint <(echo "$torch") "${missing[@]}"
 echo "$venv: installed $("$venv/bin/python" "$here/requirements.py" "$extra" | paste -sd " ")"

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import struct
 import wave
 from collections.abc import Callable
@@ -18,7 +20,7 @@ from benchmarks.pipelines.container_files import (
     write_tfrecord,
 )
 
-__all__ = ["write_all"]
+__all__ = ["write_all", "written_once"]
 
 _SHARDS = 7  # files of a container
 
@@ -92,6 +94,17 @@ def _speech(folder: Path, size: int) -> None:
         entry = {"audio_filepath": str(path), "duration": (8 + i % 30) / 8000, "text": str(i)}
         lines.append(json.dumps(entry) + "\n")
     (folder / "manifest.json").write_text("".join(lines))
+
+
+def written_once(data: str, name: str, write: Callable[[str], None]) -> str:
+    """Writes a data set if it is not there; returns its folder."""
+    folder = Path(data) / name
+    if not folder.exists():
+        own = folder.with_name(f"{name}-{os.getpid()}")
+        write(str(own))
+        with contextlib.suppress(OSError):  # another rank was faster
+            own.rename(folder)
+    return str(folder)
 
 
 def write_all(folder: Path, size: int) -> None:

@@ -86,6 +86,7 @@ def judge(
     padding: int,
     reference: Trace | None,
     values: Trace | None,
+    left_out: int = 0,
 ) -> Verdict:
     """Returns what became of the samples.
 
@@ -96,6 +97,7 @@ def judge(
         padding: how many samples may come again at the end of an epoch.
         reference: a run without a kill that both together must be equal to; None: the order may
             be another one.
+        left_out: samples of an epoch that the loader leaves out also without a kill.
         values: a run that the random values of each sample must be equal to; None: they may
             differ.
     """
@@ -103,7 +105,7 @@ def judge(
     lost = repeated = 0
     for epoch in epochs:
         counts = Counter(before.ids(epoch) + after.ids(epoch))
-        lost += sum(1 for i in range(size) if not counts[i])
+        lost += max(0, sum(1 for i in range(size) if not counts[i]) - left_out)
         lost += sum(1 for i in counts if not 0 <= i < size)  # no sample of the data set
         repeated += max(0, sum(counts.values()) - len(counts) - padding)
     if lost:

@@ -10,7 +10,7 @@ __all__ = ["LOADERS"]
 _OURS = "benchmarks.elastic.torchdali_loaders"
 _LIGHTNING = "benchmarks.elastic.lightning_loaders"
 _TORCH = "benchmarks.elastic.torch_loaders"
-_STREAMING = "benchmarks.elastic.streaming_loaders"
+_GRAIN = "benchmarks.elastic.grain_loaders"
 _PYTHON = "TORCHDALI_ELASTIC_PYTHON"
 
 _READERS = (
@@ -89,18 +89,19 @@ LOADERS: dict[str, Entry] = (
             package="webdataset",
         ),
         "datasets": Entry(
-            "datasets, streaming, `split_dataset_by_node`",
+            "datasets, streaming, `split_dataset_by_node`, shuffled",
             f"{_TORCH}:hugging_face",
             {
-                "threads": "not mentioned",
-                "batch size": "not mentioned",
+                "nothing": "samples of the shuffle buffer are lost",
+                "threads": "samples of the shuffle buffer are lost",
+                "batch size": "samples of the shuffle buffer are lost",
                 "world size": "not mentioned",
             },
             package="datasets",
         ),
         "mosaicml": Entry(
             "MosaicML Streaming",
-            f"{_STREAMING}:mosaic",
+            "benchmarks.elastic.mosaic_loader:mosaic",
             {},
             equalizes=True,
             package="mosaicml-streaming",
@@ -109,7 +110,7 @@ LOADERS: dict[str, Entry] = (
         ),
         "litdata": Entry(
             "LitData",
-            f"{_STREAMING}:litdata",
+            "benchmarks.elastic.litdata_loader:litdata",
             {
                 "threads": "an error says that the number of workers must not change",
                 "batch size": "an error says that the batch size must not change",
@@ -120,7 +121,7 @@ LOADERS: dict[str, Entry] = (
         ),
         "grain-loader": Entry(
             "Grain `DataLoader`",
-            f"{_STREAMING}:grain_loader",
+            f"{_GRAIN}:grain_loader",
             {
                 "threads": "an error says that the number of workers must not change",
                 "batch size": "not mentioned",
@@ -131,7 +132,7 @@ LOADERS: dict[str, Entry] = (
         ),
         "grain-dataset": Entry(
             "Grain `MapDataset`",
-            f"{_STREAMING}:grain_dataset",
+            f"{_GRAIN}:grain_dataset",
             {"batch size": "not mentioned", "world size": "not mentioned"},
             package="grain",
             python=_PYTHON,

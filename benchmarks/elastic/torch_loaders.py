@@ -8,8 +8,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import datasets
 import torch
+import webdataset as wds
+from datasets.distributed import split_dataset_by_node
 from torch.utils.data import DataLoader, Dataset, DistributedSampler
+from torchdata.stateful_dataloader import StatefulDataLoader
+from torchdata.stateful_dataloader.sampler import StatefulDistributedSampler
 
 from benchmarks.elastic.adapter import Batch, Setup
 
@@ -58,9 +63,6 @@ class _Stateful:
     """torchdata's StatefulDataLoader, with its StatefulDistributedSampler."""
 
     def __init__(self, setup: Setup) -> None:
-        from torchdata.stateful_dataloader import StatefulDataLoader
-        from torchdata.stateful_dataloader.sampler import StatefulDistributedSampler
-
         dataset = _Numbers(setup.size)
         self._sampler = StatefulDistributedSampler(
             dataset, setup.world_size, setup.rank, shuffle=True, seed=setup.seed
@@ -92,8 +94,6 @@ class _WebDataset:
         raise NotImplementedError("webdataset has no state: an epoch begins again")
 
     def epoch(self, number: int) -> Iterator[Batch]:
-        import webdataset as wds
-
         setup = self._setup
         urls = [str(path) for path in sorted((Path(setup.data) / "tar").glob("*.tar"))]
         shuffled = wds.detshuffle(100, seed=setup.seed, epoch=number - 1)
@@ -121,10 +121,6 @@ class _HuggingFace:
     """datasets, streaming: split_dataset_by_node() and torchdata's StatefulDataLoader."""
 
     def __init__(self, setup: Setup) -> None:
-        import datasets
-        from datasets.distributed import split_dataset_by_node
-        from torchdata.stateful_dataloader import StatefulDataLoader
-
         datasets.disable_progress_bars()
         files = [str(path) for path in sorted((Path(setup.data) / "tables").glob("*.parquet"))]
         stream = datasets.load_dataset(

@@ -104,12 +104,22 @@ class Runs:
         while (step := job.step()) is not None:
             trace.add(epoch, step)
 
+    def _left_out(self, trial: Trial) -> int:
+        """Returns how many samples of an epoch a loader leaves out without a kill."""
+        if self._entry.package == "torchdali":
+            return 0
+        traces = self.reference(trial.before), self.reference(trial.after)
+        ids = [set(trace.ids(epoch)) for trace in traces for epoch in trace.epochs]
+        return trial.before.size - min(map(len, ids))
+
     def run(self, trial: Trial) -> Verdict:
         """Returns what has become of the epochs of a trial."""
         try:
             reference = self.reference(trial.before)
+            left_out = self._left_out(trial)
         except LoaderError as error:
             return Verdict("cannot", detail=f"without a kill: {error}")
+        size = trial.before.size
         lengths = [max(len(one) for one in reference.epochs[e]) for e in range(EPOCHS)]
         kill_at = max(1, int(trial.moment * sum(lengths)))
         before, states, epoch = Trace(), None, 0
@@ -131,12 +141,13 @@ class Runs:
         entry = self._entry
         world_size = max(trial.before.world_size, trial.after.world_size)
         return judge(
-            trial.before.size,
+            size,
             before,
             after,
             padding=world_size - 1 if entry.equalizes else 0,
             reference=reference if trial.change in ("nothing", "threads") else None,
             values=reference if entry.values_follow else None,
+            left_out=left_out,
         )
 
     @staticmethod
