@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import torch.distributed
 from litdata import StreamingDataLoader, StreamingDataset
 from litdata.streaming.writer import BinaryWriter
 
@@ -28,6 +29,11 @@ class _LitData:
             writer.done()
             writer.merge()
 
+        if setup.world_size > 1:
+            torch.distributed.init_process_group("gloo")
+            if setup.rank == 0:
+                written_once(setup.data, "litdata", write)
+            torch.distributed.barrier()
         dataset = StreamingDataset(
             written_once(setup.data, "litdata", write),
             shuffle=True,

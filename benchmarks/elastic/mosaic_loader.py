@@ -29,6 +29,7 @@ class _Mosaic:
             torch.distributed.init_process_group("gloo")
         if setup.rank == 0:
             clean_stale_shared_memory()  # of the job that was killed, as its documentation says
+            written_once(setup.data, "mds", write)
         if setup.world_size > 1:
             torch.distributed.barrier()
         dataset = StreamingDataset(

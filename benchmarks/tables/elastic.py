@@ -32,7 +32,8 @@ def _cell(result: dict[str, Any], change: str) -> str:
     if "other order" in labels:
         parts.append("other order")
     if "cannot" in labels:
-        parts.append("error" if found["detail"] or exact else "cannot")
+        details = {one["detail"] for one in verdicts if one["label"] == "cannot"}
+        parts.append("no state" if all("no state" in one for one in details) else "error")
     text = ", ".join(parts)
     return f"*not promised:* {text}" if change in result["not_promised"] else f"**{text}**"
 
@@ -54,15 +55,15 @@ def elastic_table(document: dict[str, Any]) -> str:
     verdicts = [v for r in ours for c in r["changes"].values() for v in c["verdicts"]]
     lost, again = sum(v["lost"] for v in verdicts), sum(v["repeated"] for v in verdicts)
     settings = document["settings"]
-    each = {len(c["verdicts"]) for r in results for c in r["changes"].values()}
+    each = sorted({len(c["verdicts"]) for r in results for c in r["changes"].values()})
     absent = [r for r in of(document, "elastic") if "absent" in r]
     text = (
-        f"{document['created'][:10]}, {settings['size']} samples, {min(each)} kills of each loader "
-        f"in each column. torchdali: {len(verdicts)} kills, {lost} samples lost, {again} returned "
+        f"{document['created'][:10]}, {settings['size']} samples, {' to '.join(map(str, each))} kills of each "
+        f"loader in each column. torchdali: {len(verdicts)} kills, {lost} samples lost, {again} returned "
         "again."
     )
     if absent:
-        text += f" Not installed: {', '.join(r['title'] for r in absent)}."
+        text += f" Without figures: {', '.join(r['title'] for r in absent)}."
     return f"{table}\n\n{text}"
 
 
@@ -74,7 +75,10 @@ def _amount(count: float) -> str:
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds * 1e3:.2g} ms" if seconds < 1 else f"{seconds:.2g} s"
+    milliseconds = seconds * 1e3
+    if milliseconds < 1000:
+        return f"{milliseconds:.2g} ms" if milliseconds < 10 else f"{milliseconds:.0f} ms"
+    return f"{seconds:.2g} s"
 
 
 def reading_plan_table(document: dict[str, Any]) -> str:
@@ -92,7 +96,7 @@ def reading_plan_table(document: dict[str, Any]) -> str:
         [
             "memory of the plan of an epoch",
             _amount(plans["plan_bytes"]),
-            "for any number of samples",
+            "any number of samples",
         ],
         [
             "time to plan an epoch, to the samples of the first batch",
