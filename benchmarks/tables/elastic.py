@@ -57,9 +57,10 @@ def elastic_table(document: dict[str, Any]) -> str:
     settings = document["settings"]
     each = sorted({len(c["verdicts"]) for r in results for c in r["changes"].values()})
     absent = [r for r in of(document, "elastic") if "absent" in r]
+    kills = " to ".join(map(str, each))
     text = (
-        f"{document['created'][:10]}, {settings['size']} samples, {' to '.join(map(str, each))} kills of each "
-        f"loader in each column. torchdali: {len(verdicts)} kills, {lost} samples lost, {again} returned "
+        f"{document['created'][:10]}, {settings['size']} samples, {kills} kills of each loader in "
+        f"each column. torchdali: {len(verdicts)} kills, {lost} samples lost, {again} returned "
         "again."
     )
     if absent:

@@ -193,12 +193,12 @@ def _had_by_all(state: Mapping[str, Any], stored: Mapping[str, Any], own: Mappin
     if state.get("filling"):
         raise _elsewhere(stored, own, "its batches were filled")
     rest = sampling.get("rest")
-    first = rest["first"] if rest else 0
+    first = int(rest["first"]) if rest else 0
     order = {key: stored[key] for key in (*_ORDER, "epoch")}
     if stored["kind"] == "random":
         order["random"] = _random_of(sampling)
     had = rest_of({"order": order, "first": first}, stored, drop_last=False)
-    drawn = sampling["samples"]
+    drawn = int(sampling["samples"])
     if had[drawn - len(ahead) : drawn] != ahead:
         raise _elsewhere(stored, own, "its batches came out of order (in_order=False)")
     had_by_each = drawn - len(ahead)
