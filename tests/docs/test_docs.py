@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers import programs, videos
+from helpers import programs, ray_nodes, videos
 from helpers.cases import for_each
 from helpers.pages import RUN
 from PIL import Image
@@ -51,6 +51,8 @@ def test_the_code_of_a_page_runs(name, tmp_path):
         pytest.importorskip(package)
     if name == "video.md":
         videos.require()
+    if name == "ray.md":
+        ray_nodes.require()
     if name == "profiling.md":
         (tmp_path / "photos" / "one").mkdir(parents=True)
         Image.new("RGB", (64, 48), "red").save(tmp_path / "photos" / "one" / "red.jpg")
