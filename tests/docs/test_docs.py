@@ -47,12 +47,12 @@ def test_the_changelog_has_an_unreleased_section():
 
 @pytest.mark.parametrize("name", RUN)
 def test_the_code_of_a_page_runs(name, tmp_path):
+    if name == "ray.md":
+        ray_nodes.require()
     for package in RUN[name]:
         pytest.importorskip(package)
     if name == "video.md":
         videos.require()
-    if name == "ray.md":
-        ray_nodes.require()
     if name == "profiling.md":
         (tmp_path / "photos" / "one").mkdir(parents=True)
         Image.new("RGB", (64, 48), "red").save(tmp_path / "photos" / "one" / "red.jpg")
