@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import programs, videos
+from helpers import programs, ray_nodes, videos
 
 pytestmark = pytest.mark.slow
 
@@ -87,8 +87,7 @@ def test_lightning_trains_from_a_config(cli, tmp_path):
 
 @pytest.mark.parametrize("lightning", [False, True], ids=["torch", "lightning"])
 def test_the_example_of_ray_learns_handwritten_digits(lightning, tmp_path):
-    for name in ("ray.train", "sklearn", "PIL", *(["lightning"] if lightning else [])):
-        pytest.importorskip(name)
+    ray_nodes.require("ray.train", "sklearn", "PIL", *(["lightning"] if lightning else []))
     arguments = ["--lightning"] if lightning else []
     text = run(ROOT / "examples" / "train_ray.py", "--at-least", 90, *arguments, cwd=tmp_path)
     assert "of 360 images, 4 epochs on 2 workers" in text

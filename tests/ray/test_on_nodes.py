@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -11,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers import ray_nodes
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).with_name("nodes_program.py")
@@ -19,10 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 def test_nothing_is_lost_and_nothing_returned_twice(tmp_path):
     # One test, and a process of its own: a cluster takes long to start, and leaves threads.
-    if importlib.util.find_spec("ray") is None or importlib.util.find_spec("ray.data") is None:
-        if "ray" in os.environ.get("TORCHDALI_REQUIRE", "").split(","):
-            pytest.fail("TORCHDALI_REQUIRE has ray, but the package ray is not installed")
-        pytest.skip('needs pip install "ray[data]"')
+    ray_nodes.require()
     done = subprocess.run(
         [sys.executable, PROGRAM],
         env={
