@@ -128,7 +128,7 @@ def test_docstrings_become_markdown():
             "Use it like this:",
             "```python\nexample([1], rate=2.0)\n```",
             "**Args:**",
-            "- `sizes`: widths \\<w>, and\nheights.\n\n    More about them.\n"
+            "- `sizes`: widths \\<w>, and\n  heights.\n\n    More about them.\n"
             "- `rate`, `other`: samples per second.",
             "**Returns:** A number.",
         ]

@@ -18,7 +18,7 @@ _LISTS = ("Args", "Attributes", "Keyword Args", "Raises")
 _ITEM = re.compile(r"(\*{0,2}[\w.]+(?:, \*{0,2}[\w.]+)*): ?(.*)")
 _CODE = re.compile(r"``.+?``|`[^`]+`")
 # What Markdown would take for markup; an asterisk or two between spaces is not.
-_MARKUP = re.compile(r"(?<!\S)\*+(?=[^\s*])|(?<=[^\s*])\*+|__|<")
+_MARKUP = re.compile(r"(?<!\S)\*+(?=[^\s*])|(?<=[^\s*])\*+|__|<|\](?=\()")
 _PAGE = re.compile(r"\bdocs/([\w/]+\.md)\b")
 
 
@@ -89,8 +89,9 @@ def _items(body: str, up: str) -> Iterator[str]:
         names = ", ".join(f"`{name}`" for name in found[1].split(", "))
         text = found[2] + textwrap.dedent(item[found.end() :])
         blocks = list(_paragraphs(text.strip("\n"), up)) or [""]
+        first = blocks[0].replace("\n", "\n  ")
         rest = textwrap.indent("\n\n".join(blocks[1:]), "    ")
-        yield f"- {names}: {blocks[0]}" + (f"\n\n{rest}" if rest else "")
+        yield f"- {names}: {first}" + (f"\n\n{rest}" if rest else "")
 
 
 def _paragraphs(text: str, up: str) -> Iterator[str]:
@@ -132,6 +133,8 @@ def _text(text: str, up: str) -> str:
 
 def _plain(text: str, up: str) -> str:
     def escaped(match: re.Match[str]) -> str:
+        if match[0] == "]":  # the parenthesis after it would make a link
+            return "]\\"
         return "".join(f"\\{letter}" for letter in match[0])
 
     def linked(match: re.Match[str]) -> str:
