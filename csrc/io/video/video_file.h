@@ -72,7 +72,7 @@ class VideoFile {
   virtual void decode(std::span<const int64_t> frames, const Use& use, int threads = 1) const = 0;
 
   // For decoders elsewhere: facts about the stream, null if they are not known, and the packets
-  // that frames are decoded from. encoded() returns why there are none; empty: there are.
+  // that frames are decoded from. encoded() returns "", or why it has none.
   virtual const StreamFacts* facts() const { return nullptr; }
   virtual std::string encoded(std::span<const int64_t> /*frames*/, EncodedClip& /*out*/) const {
     return "no index";
