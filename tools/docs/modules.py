@@ -38,7 +38,7 @@ INTERNAL = {
 # The order in which modules become homes; others follow.
 _FIRST = ("loader", "loop", "pipeline", "tensors", "types", "auto_aug.core", "plugin.pytorch")
 # They are read, not imported, because that changes the process, or takes seconds.
-_READ_ONLY = ("as_dali", "lightning")
+_READ_ONLY = ("as_dali", "lightning", "ray")
 # Of methods that a base class describes.
 _SEE = re.compile(r"See [\w.]+\.")
 _WITH_OPERATORS = ("functional", "experimental.", "fn", "ops")
@@ -187,7 +187,10 @@ def _operator_names() -> set[str]:
 @functools.cache
 def _load(module: str) -> ModuleType:
     if module in _READ_ONLY:
-        return skeleton(f"torchdali.{module}", PACKAGE / f"{module}.py")
+        path = PACKAGE / f"{module}.py"
+        return skeleton(
+            f"torchdali.{module}", path if path.exists() else PACKAGE / module / "__init__.py"
+        )
     return importlib.import_module(f"torchdali.{module}".rstrip("."))
 
 

@@ -58,11 +58,17 @@ def skeleton(name: str, path: Path) -> ModuleType:
 
     Args:
         name: of the module.
-        path: its file. Defaults of arguments have to be constants.
+        path: its file; of a package __init__.py, which has what it imports from its own modules.
+            Defaults of arguments have to be constants.
     """
     tree = ast.parse(path.read_text())
     doc = ast.get_docstring(tree)
     module = ModuleType(name, doc)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{name}."):
+            inner_name = str(node.module)
+            inner = skeleton(inner_name, path.with_name(inner_name.rpartition(".")[2] + ".py"))
+            vars(module).update({alias.name: getattr(inner, alias.name) for alias in node.names})
     stripped = ast.fix_missing_locations(_Strip().visit(tree))
     exec(compile(stripped, str(path), "exec"), vars(module))
     return module
