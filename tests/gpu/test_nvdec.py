@@ -69,7 +69,7 @@ def calls(
     monkeypatch.setenv("TORCHDALI_EMULATE_GPU", "1")
     monkeypatch.setenv("TORCHDALI_NVDEC_LIBRARY", str(stand_in))
     monkeypatch.setenv("FAKE_NVCUVID_LOG", str(log))
-    monkeypatch.delenv("TORCHDALI_NVDEC", raising=False)
+    monkeypatch.setenv("TORCHDALI_NVDEC", "1")
 
     def read(name: str) -> list[list[int]]:
         lines = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
@@ -278,8 +278,9 @@ def test_damaged_files_are_errors_as_on_the_cpu(calls, monkeypatch):
 # -- the environment
 
 
-def test_it_can_be_switched_off(calls, monkeypatch):
-    monkeypatch.setenv("TORCHDALI_NVDEC", "0")
+@pytest.mark.parametrize("value", ["0", ""])
+def test_it_is_off_by_default(value, calls, monkeypatch):
+    monkeypatch.setenv("TORCHDALI_NVDEC", value)
     assert assert_same(decoder(made("h264"), sequence_length=3)) == {}
     assert not calls("caps")
 
@@ -306,6 +307,7 @@ def test_other_values_are_an_error(calls, monkeypatch):
 def test_without_the_library_the_cpu_decodes(monkeypatch):
     monkeypatch.setenv("TORCHDALI_EMULATE_GPU", "1")
     monkeypatch.setenv("TORCHDALI_NVDEC_LIBRARY", "/nowhere/libnvcuvid.so")
+    monkeypatch.setenv("TORCHDALI_NVDEC", "1")
     assert assert_same(decoder(made("h264"), sequence_length=3)) == {}
     monkeypatch.setenv("TORCHDALI_NVDEC", "required")
     with pytest.raises(RuntimeError, match="NVDEC was not found: /nowhere/libnvcuvid.so"):
@@ -327,8 +329,9 @@ def test_counts_are_shown(calls):
 @pytest.fixture
 def real_library(monkeypatch):
     """Uses the GPU and the driver's library, and says what else is so in a failure."""
-    for name in ("TORCHDALI_EMULATE_GPU", "TORCHDALI_NVDEC_LIBRARY", "TORCHDALI_NVDEC"):
+    for name in ("TORCHDALI_EMULATE_GPU", "TORCHDALI_NVDEC_LIBRARY"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TORCHDALI_NVDEC", "1")
 
 
 # The standards define every bit of a frame, but not of MPEG-4's inverse DCT.

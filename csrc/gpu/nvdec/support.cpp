@@ -80,8 +80,9 @@ std::string obstacle(const Answer& answer, const Kind& kind, int width, int heig
 
 Use chosen_use() {
   const std::string value = variable("TORCHDALI_NVDEC");
-  if (value == "0") return Use::kNever;
-  if (value.empty() || value == "1") return Use::kWherePossible;
+  // By default never, as long as it has not run on a GPU.
+  if (value.empty() || value == "0") return Use::kNever;
+  if (value == "1") return Use::kWherePossible;
   TORCHDALI_CHECK_KIND(kValue, value == "required", "TORCHDALI_NVDEC: unknown value \"", value,
                        "\", expected \"0\", \"1\" or \"required\"");
   return Use::kAlways;
