@@ -45,7 +45,10 @@ TORCHDALI_OPERATOR("decoder")
     .image_role(ImageRole::kDecoder)
     .parts("decoder.host", "decoder.device")
     .whole_image_args({"whole"});
-TORCHDALI_OPERATOR("decoder.host").with(add_common).output("description", "");
+TORCHDALI_OPERATOR("decoder.host")
+    .with(add_common)
+    .arg("device_decoder", "hybrid", "")
+    .output("description", "");
 TORCHDALI_OPERATOR("decoder.device").with(add_common);
 TORCHDALI_OPERATOR("resizer")
     .with(add_common)
