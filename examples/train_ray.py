@@ -6,7 +6,7 @@ has the state of the loader, so a run that failed continues with the images that
 any number of workers. With --lightning, Lightning's Trainer runs in the workers. The digits are
 scikit-learn's 1,797 real ones, written as JPEG files first; with --data, any folder with one
 sub-folder of images per class. At the end, a fleet of actors prepares all images once more, for the
-accuracy of the model on every fifth of them, which it was not trained on.
+accuracy of the model on every fifth image. The model is not trained on these.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Nursery:
     def __init__(self, entry: Entry) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="elastic")
         self._numbers = itertools.count()
-        self._log = open(Path(self._folder.name) / "log", "w+")  # noqa: SIM115
+        self._log = open(Path(self._folder.name) / "log", "w+")  # noqa: SIM115 (open as long as this)
         self._process = subprocess.Popen(
             [entry.interpreter(), "-m", "benchmarks.elastic.worker", entry.make],
             cwd=ROOT,

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from benchmarks.elastic.adapter import Batch, Setup
-from benchmarks.elastic.torchdali_loaders import Numbers, number_of, numbered
+from benchmarks.elastic.sampled import Numbers
+from benchmarks.elastic.torchdali_loaders import number_of, numbered
 from torchdali.lightning import DataModule
 
 __all__ = ["lightning_dataset", "lightning_pipeline"]

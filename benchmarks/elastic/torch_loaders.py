@@ -12,31 +12,21 @@ import datasets
 import torch
 import webdataset as wds
 from datasets.distributed import split_dataset_by_node
-from torch.utils.data import DataLoader, Dataset, DistributedSampler
+from torch.utils.data import DataLoader, DistributedSampler
 from torchdata.stateful_dataloader import StatefulDataLoader
 from torchdata.stateful_dataloader.sampler import StatefulDistributedSampler
 
 from benchmarks.elastic.adapter import Batch, Setup
+from benchmarks.elastic.sampled import Numbers, SampledLoader
 
 __all__ = ["hugging_face", "stateful", "torch_loader", "webdataset"]
-
-
-class _Numbers(Dataset[int]):
-    def __init__(self, size: int) -> None:
-        self._size = size
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __getitem__(self, index: int) -> int:
-        return index
 
 
 class _TorchLoader:
     """torch's DataLoader. It has no state: trainers count batches, and skip as many."""
 
     def __init__(self, setup: Setup) -> None:
-        dataset = _Numbers(setup.size)
+        dataset = Numbers(setup.size)
         self._sampler = DistributedSampler(
             dataset, setup.world_size, setup.rank, shuffle=True, seed=setup.seed
         )
@@ -57,31 +47,6 @@ class _TorchLoader:
 
     def state(self) -> Any:
         return self._taken
-
-
-class _Stateful:
-    """torchdata's StatefulDataLoader, with its StatefulDistributedSampler."""
-
-    def __init__(self, setup: Setup) -> None:
-        dataset = _Numbers(setup.size)
-        self._sampler = StatefulDistributedSampler(
-            dataset, setup.world_size, setup.rank, shuffle=True, seed=setup.seed
-        )
-        self._loader = StatefulDataLoader(
-            dataset, setup.batch_size, sampler=self._sampler, num_workers=setup.threads
-        )
-        self._rank = setup.rank
-
-    def load(self, states: Sequence[Any]) -> None:
-        self._loader.load_state_dict(states[min(self._rank, len(states) - 1)])
-
-    def epoch(self, number: int) -> Iterator[Batch]:
-        self._sampler.set_epoch(number)
-        for batch in self._loader:
-            yield Batch(batch.tolist())
-
-    def state(self) -> Any:
-        return self._loader.state_dict()
 
 
 class _WebDataset:
@@ -150,9 +115,16 @@ def torch_loader(setup: Setup) -> _TorchLoader:
     return _TorchLoader(setup)
 
 
-def stateful(setup: Setup) -> _Stateful:
-    """StatefulDataLoader of torchdata."""
-    return _Stateful(setup)
+def stateful(setup: Setup) -> SampledLoader:
+    """StatefulDataLoader of torchdata, with its StatefulDistributedSampler."""
+    dataset = Numbers(setup.size)
+    sampler = StatefulDistributedSampler(
+        dataset, setup.world_size, setup.rank, shuffle=True, seed=setup.seed
+    )
+    loader = StatefulDataLoader(
+        dataset, setup.batch_size, sampler=sampler, num_workers=setup.threads
+    )
+    return SampledLoader(setup.rank, sampler, loader)
 
 
 def webdataset(setup: Setup) -> _WebDataset:

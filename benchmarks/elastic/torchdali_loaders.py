@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import pyarrow
 import torch
-from torch.utils.data import Dataset, DistributedSampler
+from torch.utils.data import DistributedSampler
 
 from benchmarks.elastic.adapter import Batch, Setup
+from benchmarks.elastic.sampled import Numbers, SampledLoader
 from torchdali import DataLoader, PipelineLoader, fn, pipeline_def, tfrecord
 from torchdali.plugin.base_iterator import LastBatchPolicy
 from torchdali.plugin.pytorch import DALIGenericIterator
 from torchdali.types import BatchInfo
 
-__all__ = ["READERS", "Numbers", "number_of", "numbered"]
+__all__ = ["READERS", "number_of", "numbered"]
 
 _Read = Callable[[Path], Any]  # returns the node that has the number of the sample
 
@@ -138,46 +139,20 @@ class _Pipeline:
         return self._loader.state_dict()
 
 
-class Numbers(Dataset[int]):
-    """The data set whose samples are their numbers."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __getitem__(self, index: int) -> int:
-        return index
-
-
-class _Dataset:
-    """torchdali.DataLoader with torch's DistributedSampler."""
-
-    def __init__(self, workers: str, setup: Setup) -> None:
-        dataset = Numbers(setup.size)
-        self._sampler = DistributedSampler(
-            dataset, setup.world_size, setup.rank, shuffle=True, seed=setup.seed
-        )
-        self._loader = DataLoader(
-            dataset,
-            batch_size=setup.batch_size,
-            sampler=self._sampler,
-            num_workers=setup.threads,
-            workers=workers,
-        )
-        self._rank = setup.rank
-
-    def load(self, states: Sequence[Any]) -> None:
-        self._loader.load_state_dict(states[min(self._rank, len(states) - 1)])
-
-    def epoch(self, number: int) -> Iterator[Batch]:
-        self._sampler.set_epoch(number)
-        for batch in self._loader:
-            yield Batch(batch.tolist())
-
-    def state(self) -> Any:
-        return self._loader.state_dict()
+def _dataset(workers: str, setup: Setup) -> SampledLoader:
+    """Returns torchdali.DataLoader with torch's DistributedSampler."""
+    dataset = Numbers(setup.size)
+    sampler = DistributedSampler(
+        dataset, setup.world_size, setup.rank, shuffle=True, seed=setup.seed
+    )
+    loader = DataLoader(
+        dataset,
+        batch_size=setup.batch_size,
+        sampler=sampler,
+        num_workers=setup.threads,
+        workers=workers,
+    )
+    return SampledLoader(setup.rank, sampler, loader)
 
 
 class _Source:
@@ -294,11 +269,11 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(name)
 
 
-def processes(setup: Setup) -> _Dataset:
+def processes(setup: Setup) -> SampledLoader:
     """DataLoader with worker processes."""
-    return _Dataset("processes", setup)
+    return _dataset("processes", setup)
 
 
-def threads(setup: Setup) -> _Dataset:
+def threads(setup: Setup) -> SampledLoader:
     """DataLoader with threads."""
-    return _Dataset("threads", setup)
+    return _dataset("threads", setup)

@@ -74,7 +74,7 @@ def main() -> None:
         os.setsid()  # what it starts is killed with it
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        sys.stdin = open(os.devnull)  # noqa: SIM115
+        sys.stdin = open(os.devnull)  # noqa: SIM115 (open as long as the process)
         code = 1
         try:
             _child(line, make)

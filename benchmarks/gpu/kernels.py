@@ -138,7 +138,7 @@ def _kernels(case: Case, images: torch.Tensor) -> tuple[float, float]:
             times.setdefault(event.name, []).append(event.device_time)
     if not times:
         raise RuntimeError("the profiler has no event of a kernel")
-    # Iterations that ran ahead are in the list, too: medians, and so many kernels of each name.
+    # The list has iterations that ran ahead, too, so use medians, and count kernels by name.
     each = {name: max(1.0, round(len(t) / RUNS)) for name, t in times.items()}
     return sum(statistics.median(t) * each[name] for name, t in times.items()), sum(each.values())
 

@@ -105,7 +105,7 @@ def test_a_branch_that_needs_too_much_fails_alone(backend):
         x = fn.external_source(lambda: [np.zeros((4, 4, 3), np.uint8)] * BATCH, layout="HWC").gpu()
         side = fn.external_source(lambda: [np.full(2, HUGE, np.int32)] * BATCH)
         large = fn.external_source(lambda i: [np.array(i % 2 == 1)] * BATCH)
-        if large:  # noqa: SIM108
+        if large:  # noqa: SIM108 (a statement is what is tested)
             y = padded(x, side)
         else:
             y = fn.flip(x)

@@ -314,7 +314,7 @@ def check_rows_that_fail_in_a_fleet_are_left_out() -> None:
 
 if __name__ == "__main__":
     selected = sys.argv[1:]
-    os.environ["RAY_worker_register_timeout_seconds"] = "300"  # noqa: SIM112
+    os.environ["RAY_worker_register_timeout_seconds"] = "300"  # noqa: SIM112 (a name of Ray)
     cluster = start(
         lambda **node: Cluster(True, head_node_args={**node, "include_dashboard": False})
     )
