@@ -112,7 +112,7 @@ class _Rows:
 def arrange(
     sizes: Sequence[tuple[float, float]], edges: Sequence[Edge], port_width: float
 ) -> Layout:
-    """Returns positions of boxes, of which no two overlap, and of edges that cross no box.
+    """Returns positions of boxes that do not overlap, and of edges that do not cross boxes.
 
     Args:
         sizes: width and height of each box; boxes with many edges become wider.

@@ -18,8 +18,8 @@ _ORIENTATION = 274  # the tag of EXIF
 class OnColumn:
     """What set_transform() of a Hugging Face dataset takes: transforms the images of a column.
 
-    It works with any loader. DataLoader(accelerate=True) runs it in the engine, which it cannot do
-    with a function.
+    It works with any loader. DataLoader(accelerate=True) can run it in the engine, unlike a
+    function.
 
     Args:
         column: has images: decoded, or as `Image(decode=False)` returns them.

@@ -144,7 +144,7 @@ Graph split_video_decoders(Graph graph) {
     std::string why;
     const bool found = gpu::nvdec::find_library(&why) != nullptr;
     TORCHDALI_CHECK_KIND(kRuntime, found || !required, "NVDEC was not found: ", why,
-                         to_fix("install NVIDIA's driver, of which libnvcuvid.so.1 is a part, or "
+                         to_fix("install NVIDIA's driver, which contains libnvcuvid.so.1, or "
                                 "set TORCHDALI_NVDEC to 1, and the CPU decodes videos"));
     if (!found) return graph;
     graph = split(std::move(graph), decoder, copy, kVideoArgument, required ? "required" : "1");

@@ -14,7 +14,7 @@
 
 namespace torchdali::gpu::nvdec {
 
-// Consecutive packets of a video, of which the first one needs none before it, as the library
+// Consecutive packets of a video, the first of which needs none before it, as the library
 // takes them: H.264 and HEVC with start codes.
 struct Clip {
   Kind kind;
@@ -39,7 +39,7 @@ class NvDec {
  public:
   explicit NvDec(const cuvid::Api& api) : api_(api) {}
   // Decodes clips, and queues what is to be done with their pictures on the device's stream.
-  // Returns those that could not be decoded, of which any part may have been done.
+  // Returns those that could not be decoded; their frames may be written in part.
   std::vector<FailedClip> decode(std::span<const Clip> clips, const Device& device,
                                  const MakeTasks& make_tasks);
 
