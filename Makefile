@@ -10,6 +10,7 @@ SHELL := /bin/bash
 VENV ?= .venv
 PY := $(VENV)/bin/python
 JOBS ?= $(shell nproc)
+VERSION ?= $(shell sed -n 's/^version = "\([0-9]*\.[0-9]*\).*/\1/p' pyproject.toml)
 ENGINE := $(shell find csrc -name '*.cpp' -o -name '*.h' -o -name '*.cu')
 CXX_FILES = $(shell find csrc tests/cpp tests/fuzz tools -name '*.cpp' -o -name '*.h' -o -name '*.cu')
 export PYTHON TORCH
@@ -29,7 +30,7 @@ endif
 export MAX_JOBS ?= $(JOBS)
 
 .PHONY: help setup quickstart test test-fast test-gpu lint types format tidy generate sanitize fuzz \
-  fuzz-jpeg fuzz-parser coverage mutants bench bench-gpu bench-elastic docs site build wheel test-wheel test-cross \
+  fuzz-jpeg fuzz-parser coverage mutants bench bench-gpu bench-elastic docs site site-version build wheel test-wheel test-cross \
   clean lint-tools browser dali peers elastic-peers torchvision
 
 help: ## list the targets
@@ -152,7 +153,11 @@ docs: $(BUILT) ## write reference pages, and benchmark tables in README and docs
 	$(PY) -m benchmarks.report
 
 site: $(SETUP_DOCS) $(BUILT) ## build the documentation site in build/site, and check its links (ARGS=-q)
-	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict $(ARGS)
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build $(ARGS)
+
+site-version: $(SETUP_DOCS) $(BUILT) ## commit the site as that of this version to the branch gh-pages (VERSION=0.1)
+	NO_MKDOCS_2_WARNING=1 PATH="$(VENV)/bin:$$PATH" mike deploy --update-aliases --alias-type redirect $(VERSION) latest
+	PATH="$(VENV)/bin:$$PATH" mike set-default latest
 
 dali: ## create .venv-dali with real DALI 1.35.0, for parity tests and benchmarks
 	@tools/setup_peer.sh .venv-dali dali

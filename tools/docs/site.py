@@ -196,10 +196,16 @@ _site: list[Site] = []  # of the build that runs
 
 
 def on_config(config: Any) -> Any:
-    """Adds the version and the contents of folders."""
+    """Adds the version and the contents of folders.
+
+    A site that mike builds, as one of several versions, has a list of them at its head instead.
+    """
     version = re.search(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
     assert version is not None
-    config.site_name = f"{config.site_name} {version[1]}"
+    if "MIKE_DOCS_VERSION" in os.environ:
+        config.extra["version"] = {"provider": "mike", "alias": True}
+    else:
+        config.site_name = f"{config.site_name} {version[1]}"
     config.nav = expand(config.nav, ROOT / "docs")
     _site[:] = [Site(ROOT)]
     return config
