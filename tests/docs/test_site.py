@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import posixpath
 import re
+import types
 from pathlib import Path
 
 import pytest
 from helpers.pages import RUN
 
 from tools.docs import site
-from tools.docs.site import Site, expand, links, on_page_markdown
+from tools.docs.site import Site, expand, links, on_config, on_page_markdown
 
 ROOT = Path(__file__).resolve().parents[2]
 # Programs on these pages run in other tests.
@@ -43,6 +44,16 @@ def repository(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return tmp_path
+
+
+def test_a_site_of_several_versions_has_a_list_of_them_instead_of_a_name(monkeypatch):
+    def config():
+        return on_config(types.SimpleNamespace(site_name="torchdali", extra={}, nav=[]))
+
+    assert re.fullmatch(r"torchdali \d+\.\d+\.\d+", config().site_name)
+    assert config().extra == {}
+    monkeypatch.setenv("MIKE_DOCS_VERSION", "0.1")
+    assert (config().site_name, config().extra["version"]) == ("torchdali", {"provider": "mike"})
 
 
 def test_links_that_leave_the_folder_lead_to_pages_of_the_site(repository):

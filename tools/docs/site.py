@@ -203,7 +203,7 @@ def on_config(config: Any) -> Any:
     version = re.search(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
     assert version is not None
     if "MIKE_DOCS_VERSION" in os.environ:
-        config.extra["version"] = {"provider": "mike", "alias": True}
+        config.extra["version"] = {"provider": "mike"}
     else:
         config.site_name = f"{config.site_name} {version[1]}"
     config.nav = expand(config.nav, ROOT / "docs")
