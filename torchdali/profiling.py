@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torchdali.profile: what every thread does when, as a trace for Perfetto or chrome://tracing."""
+"""torchdali.profile: what every thread does when, as a page or as a trace for Perfetto."""
 
 from __future__ import annotations
 
+import json
 import os
+import tempfile
 import warnings
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
 
+from torchdali._common import timeline
 from torchdali._common.location import user_stack_level
 from torchdali._engine.extension import _C
 from torchdali.errors import ArgumentError, ArgumentTypeError, FileError, PipelineError, _make
@@ -17,7 +20,7 @@ __all__ = ["profile"]
 
 
 class profile:
-    """Records what pipelines do, and writes it as a trace that Perfetto shows.
+    """Records what pipelines do, and writes it as a page, or as a trace that Perfetto shows.
 
     As a context, or between start() and stop(). A row a thread: the workers (``torchdali-0`` ...)
     with a slice for each sample and operator, for work on whole batches and for Python functions;
@@ -25,7 +28,9 @@ class profile:
     the batches that are ready. Times are those of ``time.perf_counter_ns()``.
 
     Args:
-        path: of the JSON file to write; load it in https://ui.perfetto.dev or chrome://tracing.
+        path: of the file to write. One that ends in ".html" is a page with the timeline, which any
+            browser shows without a network. Others are JSON, for https://ui.perfetto.dev or
+            chrome://tracing.
         pipelines: a pipeline or a loader, or several, which to show; None: all of this process. An
             entry may be built later, inside.
         max_events: how many events are kept; 64 bytes each, and as much again for each name of a
@@ -47,7 +52,7 @@ class profile:
         them are. A process that is forked meanwhile records nothing.
 
     Example:
-        with torchdali.profile("trace.json"):
+        with torchdali.profile("trace.html"):
             for batch in itertools.islice(loader, 20):
                 train_step(batch)
     """
@@ -119,7 +124,10 @@ class profile:
             for traced in self._pipelines:
                 owners += traced.__torchdali_trace_owners__()
             owners = owners or [(1 << 32) - 1]  # no pipeline has this number
-        self.events, self.dropped = session.write(self._path, owners)
+        if self._path.lower().endswith(b".html"):
+            self._write_page(session, owners)
+        else:
+            self.events, self.dropped = session.write(self._path, owners)
         if self.dropped:
             warnings.warn(
                 f"profile: {self.dropped} events were left out, since there were more than "
@@ -127,6 +135,20 @@ class profile:
                 UserWarning,
                 stacklevel=user_stack_level(),
             )
+
+    def _write_page(self, session: Any, owners: list[int]) -> None:
+        """Writes the trace as a page."""
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "trace.json")
+            self.events, self.dropped = session.write(os.fsencode(trace), owners)
+            with open(trace, encoding="utf-8", errors="replace") as file:
+                text = timeline.page(json.load(file))
+        try:
+            with open(self._path, "w", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            name = os.fsdecode(self._path)
+            raise _make(FileError, f'profile: cannot write "{name}": {error.strerror}') from None
 
     def __enter__(self) -> profile:
         """Begins to record."""

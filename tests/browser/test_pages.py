@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -158,12 +157,28 @@ def test_pictures_of_graphs(browser, photos, tmp_path):
             assert (visit.page.evaluate(css) == "rgb(13, 17, 23)") == dark
 
 
-def test_a_profile_is_what_its_viewers_read(photos, tmp_path):
+def test_the_page_of_a_profile(browser, photos, tmp_path):
     (photos / "class_0" / f"{LONG.strip()}.jpg").unlink(missing_ok=True)
-    path = tmp_path / "trace.json"
+    path = tmp_path / "profile.html"
     pipe = pipeline(photos)
     with torchdali.profile(path):
         pipe.run()
     pipe.close()
-    events = json.loads(path.read_text())
-    assert events
+    look(browser, path, "canvas", "profile")
+    with browser.visit(path.as_uri(), WIDTHS[0]) as visit:
+        page, canvas = visit.page, visit.page.locator("canvas")
+        sums = page.locator("#sums tr", has_text="waits for a batch")
+        assert sums.locator("td").nth(1).inner_text() == "1"
+        before = canvas.screenshot()
+        page.get_by_role("button", name="Zoom in").click()
+        assert canvas.screenshot() != before
+        page.get_by_role("button", name="All").click()
+        assert canvas.screenshot() == before
+        # The first lane has the loop's thread, which waits at the end of what it asks for.
+        box = canvas.bounding_box()
+        texts = set()
+        for part in range(1, 100):
+            page.mouse.move(box["x"] + box["width"] * part / 100, box["y"] + 22 + 20 + 8)
+            texts.add(page.locator("#detail").inner_text().partition(":")[0])
+        assert "waits for a batch" in texts
+        assert not visit.problems

@@ -2,6 +2,7 @@
 """torchdali.profile(): a trace of all threads as JSON, bounded in memory, written at the end."""
 
 import collections
+import itertools
 import json
 import os
 import time
@@ -66,6 +67,31 @@ def test_every_sample_and_operator_has_an_event(tmp_path):
     assert {e["args"]["batches"] for e in counters} <= {0, 1, 2}
     # All of them are timed, so stats() is exact.
     assert all(o.timed == o.samples == 15 for o in pipe.stats().operators)
+
+
+def test_a_page_shows_all_events(tmp_path):
+    page, pipe = tmp_path / "<profile>.HTML", tiny()
+    with torchdali.profile(page) as profile:
+        for _ in range(3):
+            pipe.run()
+        finish(pipe)
+    text = page.read_text()
+    data = json.loads(text.partition('id="data">')[2].partition("</script>")[0])
+    slices = []
+    for lane in (lane for thread in data["threads"] for lane in thread["lanes"]):
+        rows = [lane[i : i + 6] for i in range(0, len(lane), 6)]
+        assert all(a[0] + a[1] <= b[0] + 0.01 for a, b in itertools.pairwise(rows))
+        slices += rows
+    points = [point for counter in data["counters"] for point in counter["points"]]
+    assert len(slices) + len(points) == profile.events
+    assert all(0 <= time <= data["length_us"] for time, *_ in slices + points)
+    copies = [row for row in slices if data["names"][row[2]] == "copy"]
+    assert {(iteration, sample) for *_, sample, iteration in copies} == {
+        (i, s) for i in range(4) for s in range(3)
+    }
+    assert all("bytes: 20\nlocation: " in data["details"][row[3]] for row in copies)
+    (row,) = (row for row in data["sums"] if row[0] == "copy")
+    assert row[1] == "12"
 
 
 def test_events_of_a_thread_nest_and_threads_have_names(tmp_path):

@@ -187,7 +187,9 @@ def main(arguments: Sequence[str], prog: str) -> int:
     parser.add_argument(
         "--batches", type=int, default=50, help="end after this many batches of a loop; default: 50"
     )
-    parser.add_argument("--trace", metavar="FILE", help="write a trace for Perfetto, too")
+    parser.add_argument(
+        "--trace", metavar="FILE", help="write a timeline, too: NAME.html, or JSON for Perfetto"
+    )
     parser.add_argument("--as-dali", action="store_true", help=AS_DALI)
     parser.add_argument("script")
     parser.add_argument(
