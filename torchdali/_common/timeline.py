@@ -12,7 +12,7 @@ __all__ = ["page"]
 
 
 def _lanes(events: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Returns the events of a thread by how many others they lie in, sorted by their start."""
+    """Returns the events of a thread by how many others they are inside of, sorted by their start."""
     lanes: list[list[dict[str, Any]]] = []
     ends: list[int] = []  # in ns, of the events that are open, the outermost first
     for event in sorted(events, key=lambda e: (e["ts"], -e["dur"])):
@@ -48,7 +48,8 @@ def _sums(slices: list[dict[str, Any]]) -> list[list[str]]:
     rows = []
     for name, events in sorted(kinds.items(), key=lambda kind: -sum(e["dur"] for e in kind[1])):
         took = [e["dur"] / 1000 for e in events]
-        figures = [f"{x:,.3f}" for x in (sum(took), sum(took) / len(took), max(took))]
+        parts = (sum(took), sum(took) / len(took), max(took))
+        figures = [f"{x:,.3f}" if x >= 0.1 else f"{x:.3g}" for x in parts]
         rows.append([name, f"{len(took):,}", *figures, str(len({e["tid"] for e in events}))])
     return rows
 
