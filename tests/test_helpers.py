@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests' own tools: loops over cases, --op and --case, the fuzz driver."""
+"""The tests' own tools: loops over cases, --op and --case, the fuzz driver, programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers import cases, fuzz
+from helpers import cases, fuzz, programs
 from helpers.cases import CasesFailedError, check_each, for_each
 
 pytestmark = pytest.mark.slow
@@ -130,3 +130,11 @@ def test_the_fuzz_driver_ends_a_use_that_hangs_and_shows_it(tmp_path):
     assert done.returncode != 0
     assert "Timeout" in done.stderr
     assert (tmp_path / "fuzz.log").read_text().startswith("copy(")
+
+
+def test_a_program_does_not_end_with_the_code_of_an_earlier_one_with_its_id():
+    assert programs.run("-c", "pass").returncode == 0
+    ids = range(int(Path("/proc/sys/kernel/pid_max").read_text()))
+    programs._server.codes.update(dict.fromkeys(ids, 0))
+    done = programs.run("-c", "import time; time.sleep(0.1); raise SystemExit(3)")
+    assert done.returncode == 3

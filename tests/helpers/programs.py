@@ -63,17 +63,19 @@ class _Server:
         while True:
             kind, value = pickle.loads(self.channel.recv(MAX_REQUEST))
             if kind == "started":
+                # Ids are used again: it may be the code of an earlier process.
+                self.codes.pop(value, None)
                 return int(value)
             self.codes[kind] = value
 
     def poll(self, pid: int) -> int | None:
-        """Returns the exit code of a process, None while it runs."""
+        """Returns the exit code of a process, once; None while it runs."""
         with contextlib.suppress(BlockingIOError):
             while pid not in self.codes:
                 data = self.channel.recv(MAX_REQUEST, socket.MSG_DONTWAIT)
                 number, code = pickle.loads(data)
                 self.codes[number] = code
-        return self.codes.get(pid)
+        return self.codes.pop(pid, None)
 
 
 _server: _Server | None = None
