@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from torchdali._common.notebook import preformatted
+from torchdali._common.text import counted
 
 __all__ = [
     "LoaderStats",
@@ -251,8 +252,8 @@ class PipelineStats(_Figures):
     def __str__(self) -> str:
         lines = [
             self.bottleneck,
-            f"  {self.queue.batches} batches in {_seconds(self.wall_ns)}; the consumer waited "
-            f"{self.queue.waits} times, {_seconds(self.queue.wait_ns)} "
+            f"  {counted(self.queue.batches, 'batch', 'batches')} in {_seconds(self.wall_ns)}; the "
+            f"consumer waited {counted(self.queue.waits, 'time')}, {_seconds(self.queue.wait_ns)} "
             f"({_percent(self.wait_share)}), {_seconds(self.queue.max_wait_ns)} at most",
         ]
         found = ", ".join(f"{n}: {count}" for n, count in enumerate(self.queue.ready) if count)
@@ -343,8 +344,8 @@ class LoaderStats(_Figures):
         mean = self.wait_ns / self.batches if self.batches else 0
         lines = [
             self.bottleneck,
-            f"  {self.batches} batches in {_seconds(self.wall_ns)}; {_seconds(mean)} a batch in "
-            f"the loader, {_seconds(self.max_wait_ns)} at most",
+            f"  {counted(self.batches, 'batch', 'batches')} in {_seconds(self.wall_ns)}; "
+            f"{_seconds(mean)} a batch in the loader, {_seconds(self.max_wait_ns)} at most",
         ]
         if self.workers:
             lines.append(f"  what the worker {self.workers} do inside is not known here")

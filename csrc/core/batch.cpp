@@ -104,7 +104,8 @@ void Batch::allocate_all(std::span<const int> indices, std::span<SampleView* con
     check_alike(*view);
     const auto bytes = static_cast<int64_t>(checked_size_bytes(*view));
     const bool fits = !__builtin_add_overflow(total, aligned(bytes), &total);
-    TORCHDALI_CHECK_KIND(kRuntime, fits, "out of memory: a batch is too large");
+    TORCHDALI_CHECK_KIND(kRuntime, fits, "out of memory: a batch is too large",
+                         to_fix("use smaller batches"));
     dense = dense && view->shape == first_.shape;
   }
   const int64_t bytes = first_.size_bytes();

@@ -46,6 +46,8 @@ def test_the_plan_names_what_was_fused():
     assert "6 operators in 3 steps (4 of them fused into 1); 2 worker threads" in text
     assert "only the pixels that the rest reads are decoded" in text
     assert "test_plan.py:" in text
+    plan = planned(lambda x: fn.decoders.image(x))
+    assert str(plan).startswith("2 operators in 2 steps; 2 worker threads, ")
 
 
 def test_without_fusion_each_operator_is_a_step(monkeypatch):

@@ -229,6 +229,14 @@ def test_workers_of_external_sources_read(server, method):
     assert bytes(pipe.run()[0].at(1)) == bytes(range(100))
 
 
+def test_a_folder_is_found_however_it_is_written():
+    pytest.importorskip("fsspec").filesystem("memory").pipe("/written/a/1.bin", b"12")
+    for root in ("memory://written", "memory://written/", "memory:///written"):
+        pipe = reader(batch_size=1, file_root=root, file_filters="*.bin")
+        assert bytes(pipe.run()[0].at(0)) == b"12"
+        pipe.close()
+
+
 def test_labels_of_remote_files_are_read_like_local_ones(folders, server):
     names = ["class0/00.jpg", f"{server.url}/data/class1/01.jpg", f"file://{folders}/class2/02.jpg"]
     pipe = reader(batch_size=3, files=names, file_root=str(folders), labels=[5, 6, 7])

@@ -64,9 +64,17 @@ class _Fsspec:
     def list(self, folder: str) -> list[str]:
         system, path = self._place(folder)
         try:
-            return [system.unstrip_protocol(name) for name in system.find(path)]
+            found = system.find(path)
         except Exception as error:
             raise from_exception(error) from error
+        # Names begin as the folder does, however a file system writes it: memory:///a for memory://a.
+        written = str(system._strip_protocol(path)).rstrip("/") + "/"
+        return [
+            f"{folder.rstrip('/')}/{name.removeprefix(written)}"
+            if name.startswith(written)
+            else system.unstrip_protocol(name)
+            for name in found
+        ]
 
     def _place(self, url: str) -> tuple[Any, str]:
         """Returns the file system of a URL, and the name of the object in it, which is the URL."""

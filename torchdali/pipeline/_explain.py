@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from torchdali._common.notebook import preformatted
+from torchdali._common.text import counted
 
 __all__ = ["PipelinePlan", "PlannedOperator", "PlannedStep", "describe_plan"]
 
@@ -94,8 +95,10 @@ class PipelinePlan:
         total = sum(len(step.operators) for step in self.steps)
         into = sum(step.fused for step in self.steps)
         lines = [
-            f"{total} operators in {len(self.steps)} steps ({fused} of them fused into {into}); "
-            f"{self.num_threads} worker threads, {self.prefetch_queue_depth} batches at a time"
+            f"{counted(total, 'operator')} in {counted(len(self.steps), 'step')}"
+            + (f" ({fused} of them fused into {into})" if fused else "")
+            + f"; {counted(self.num_threads, 'worker thread')}, "
+            f"{counted(self.prefetch_queue_depth, 'batch', 'batches')} at a time"
         ]
         operators = [operator for step in self.steps for operator in step.operators]
         width = max(len(operator.op) for operator in operators)

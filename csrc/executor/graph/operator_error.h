@@ -45,7 +45,8 @@ decltype(auto) with_errors_as(Convert&& convert, Run&& run) {
   } catch (const Error& e) {
     throw convert(e);
   } catch (const std::bad_alloc&) {
-    throw convert(Error(ErrorKind::kRuntime, "out of memory"));
+    throw convert(Error(ErrorKind::kRuntime, "out of memory",
+                        "use smaller batches or a smaller prefetch_queue_depth"));
   } catch (const std::exception& e) {
     throw convert(Error(ErrorKind::kInternal, e.what()));
   }
