@@ -12,7 +12,7 @@ __all__ = ["page"]
 
 
 def _lanes(events: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Returns the events of a thread by how many others they are inside of, sorted by their start."""
+    """Returns the events of a thread by how many others each is inside of, sorted by start."""
     lanes: list[list[dict[str, Any]]] = []
     ends: list[int] = []  # in ns, of the events that are open, the outermost first
     for event in sorted(events, key=lambda e: (e["ts"], -e["dur"])):
