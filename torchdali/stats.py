@@ -23,8 +23,7 @@ __all__ = [
 
 # A loop that waits for less than this share of the time is not held up.
 _HELD_UP = 0.01
-# Nor one that waits for less than this where the workers have nothing to do most of the time: that
-# is the first batch.
+# Nor one that waits for less than this where the workers are idle mostly: for the first batch.
 _STARTED = 0.05
 _SHOWN = 12  # operators in the table; the others are summed up
 

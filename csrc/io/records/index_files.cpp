@@ -83,9 +83,8 @@ void store(const fs::path& entry, const std::string& text) {
   if (error) fs::remove(part, error);
 }
 
-std::vector<std::string> indexes(const IndexKind& kind, std::span<const std::string> paths,
-                                 bool cached) {
-  std::vector<std::string> found(paths.size());
+void indexes(const IndexKind& kind, std::span<const std::string> paths, bool cached,
+             const TakeIndex& take) {
   std::vector<fs::path> entries(paths.size());
   std::vector<char> missing(paths.size(), 1);
   std::atomic<int64_t> bytes = 0, number = 0;
@@ -94,37 +93,39 @@ std::vector<std::string> indexes(const IndexKind& kind, std::span<const std::str
     if (cached) entries[i] = cached_path(kind, paths[i], *file);
     if (!entries[i].empty())
       if (auto text = load(entries[i])) {
-        found[i] = *std::move(text);
+        take(i, *std::move(text));
         missing[i] = 0;
         return;
       }
     bytes += file->size_bytes();
     ++number;
   });
-  if (number == 0) return found;
+  if (number == 0) return;
 
   Progress progress("indexing " + std::string(kind.name) + " files", number, bytes);
   for_each_file(paths.size(), [&](size_t i, const std::atomic<bool>& cancelled) {
     if (missing[i] == 0) return;
     const auto file = open_input(paths[i]);
-    found[i] = kind.make(*file, paths[i], [&](int64_t done) {
+    std::string text = kind.make(*file, paths[i], [&](int64_t done) {
       TORCHDALI_CHECK_KIND(kRuntime, !cancelled, "cancelled");
       progress.add_bytes(done);
     });
-    if (!entries[i].empty()) store(entries[i], found[i]);
+    if (!entries[i].empty()) store(entries[i], text);
+    take(i, std::move(text));
     progress.add_file();
   });
-  return found;
 }
 
 }  // namespace
 
-std::vector<std::string> make_indexes(const IndexKind& kind, std::span<const std::string> paths) {
-  return indexes(kind, paths, false);
+void make_indexes(const IndexKind& kind, std::span<const std::string> paths,
+                  const TakeIndex& take) {
+  indexes(kind, paths, false, take);
 }
 
-std::vector<std::string> find_indexes(const IndexKind& kind, std::span<const std::string> paths) {
-  return indexes(kind, paths, true);
+void find_indexes(const IndexKind& kind, std::span<const std::string> paths,
+                  const TakeIndex& take) {
+  indexes(kind, paths, true, take);
 }
 
 }  // namespace torchdali::io

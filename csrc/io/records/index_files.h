@@ -24,13 +24,16 @@ struct IndexKind {
       make;
 };
 
+// Takes the index of the file of a number. Called by several threads.
+using TakeIndex = std::function<void(size_t file, std::string text)>;
+
 // Makes the indexes of several files at a time, showing the progress on standard error if it takes
 // longer than a second. Raises the error of the first file that has one.
-std::vector<std::string> make_indexes(const IndexKind& kind, std::span<const std::string> paths);
+void make_indexes(const IndexKind& kind, std::span<const std::string> paths, const TakeIndex& take);
 
 // As make_indexes(), for files that have not changed since their index was made in the same way:
 // takes it from TORCHDALI_CACHE_DIR, by default ~/.cache/torchdali. A cache that cannot be written
 // is not used.
-std::vector<std::string> find_indexes(const IndexKind& kind, std::span<const std::string> paths);
+void find_indexes(const IndexKind& kind, std::span<const std::string> paths, const TakeIndex& take);
 
 }  // namespace torchdali::io

@@ -202,12 +202,13 @@ class IndexParser {
   }
 
   void check_place(const WebdatasetComponent& c) const {
-    check(c.offset >= kTarBlock && c.offset % kTarBlock == 0,
-          str_cat("offset ", c.offset, " is not that of a file in a tar archive"));
-    check(c.size >= 0 && c.size <= archive_size_ && c.offset <= archive_size_ - c.size,
-          str_cat(c.size, " bytes at byte ", c.offset, ", but the archive has ", archive_size_,
-                  " bytes"),
-          "the index is of another archive, or the archive is truncated");
+    if (c.offset < kTarBlock || c.offset % kTarBlock != 0)
+      check(false, str_cat("offset ", c.offset, " is not that of a file in a tar archive"));
+    if (c.size < 0 || c.size > archive_size_ || c.offset > archive_size_ - c.size)
+      check(false,
+            str_cat(c.size, " bytes at byte ", c.offset, ", but the archive has ", archive_size_,
+                    " bytes"),
+            "the index is of another archive, or the archive is truncated");
   }
 
   std::string_view text_;

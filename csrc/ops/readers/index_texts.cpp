@@ -2,6 +2,7 @@
 #include "ops/readers/index_texts.h"
 
 #include <atomic>
+#include <utility>
 
 #include "core/error.h"
 #include "io/records/parallel_files.h"
@@ -30,13 +31,26 @@ std::vector<int64_t> IndexedFiles::sizes() const {
   return found;
 }
 
-std::vector<std::string> index_texts(const IndexedFiles& files, const io::IndexKind& kind) {
-  if (files.index_paths.empty()) return io::find_indexes(kind, files.paths);
-  std::vector<std::string> texts(files.index_paths.size());
-  io::for_each_file(texts.size(), [&](size_t i, const std::atomic<bool>&) {
-    texts[i] = io::read_text(files.index_paths[i]);
+void for_each_index(const IndexedFiles& files, const io::IndexKind& kind,
+                    const io::TakeIndex& take) {
+  if (files.index_paths.empty()) return io::find_indexes(kind, files.paths, take);
+  io::for_each_file(files.index_paths.size(), [&](size_t i, const std::atomic<bool>&) {
+    take(i, io::read_text(files.index_paths[i]));
   });
-  return texts;
+}
+
+io::RecordIndex read_record_indexes(
+    const IndexedFiles& files, const io::IndexKind& kind,
+    const std::function<void(size_t file, const std::string& text, io::RecordIndex& shard)>& read) {
+  std::vector<io::RecordIndex> parts(files.paths.size());
+  for_each_index(files, kind, [&](size_t i, const std::string& text) {
+    parts[i].add_shard(files.paths[i]);
+    read(i, text, parts[i]);
+    parts[i].seal();
+  });
+  io::RecordIndex whole;
+  for (io::RecordIndex& part : parts) whole.append(std::move(part));
+  return whole;
 }
 
 SchemaBuilder& path_args(SchemaBuilder& schema, const char* container, const char* tool) {

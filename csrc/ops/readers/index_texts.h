@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "core/schema.h"
 #include "io/records/index_files.h"
+#include "io/records/record_index.h"
 
 namespace torchdali {
 
@@ -26,7 +28,14 @@ struct IndexedFiles {
 
 // Reads the files that `index_paths` names or, if there are none, finds or makes the indexes of
 // `paths`.
-std::vector<std::string> index_texts(const IndexedFiles& files, const io::IndexKind& kind);
+void for_each_index(const IndexedFiles& files, const io::IndexKind& kind,
+                    const io::TakeIndex& take);
+
+// The records of all files, of which `read` adds those of one: the lines of its index to the shard
+// that it is. Called by several threads.
+io::RecordIndex read_record_indexes(
+    const IndexedFiles& files, const io::IndexKind& kind,
+    const std::function<void(size_t file, const std::string& text, io::RecordIndex& shard)>& read);
 
 SchemaBuilder& path_args(SchemaBuilder& schema, const char* container, const char* tool);
 

@@ -65,19 +65,17 @@ class MxnetReader final : public RecordReader {
 
   // A record ends where the next one of the index begins.
   io::RecordIndex find_records() override {
-    const std::vector<std::string> texts = index_texts(files_, io::recordio_index());
     const std::vector<int64_t> sizes = files_.sizes();
-    io::RecordIndex index;
-    if (texts.size() == files_.paths.size()) {
-      for (size_t i = 0; i < texts.size(); ++i) {
-        index.add_shard(files_.paths[i]);
-        add_records(index, offsets(texts[i], files_.index_name(i), sizes[i]), 0, sizes[i]);
-      }
-      return index;
+    if (files_.index_paths.size() != 1 || files_.paths.size() == 1) {
+      const auto read = [&](size_t i, const std::string& text, io::RecordIndex& shard) {
+        add_records(shard, offsets(text, files_.index_name(i), sizes[i]), 0, sizes[i]);
+      };
+      return read_record_indexes(files_, io::recordio_index(), read);
     }
     // As in DALI: one index for the files one after another.
-    const auto all = offsets(texts[0], files_.index_name(0),
+    const auto all = offsets(io::read_text(files_.index_paths[0]), files_.index_name(0),
                              std::accumulate(sizes.begin(), sizes.end(), int64_t{0}));
+    io::RecordIndex index;
     int64_t begin = 0;
     for (size_t i = 0; i < sizes.size(); ++i) {
       index.add_shard(files_.paths[i]);

@@ -8,6 +8,7 @@ namespace torchdali {
 
 int64_t RecordReader::find_samples() {
   records_ = find_records();
+  records_.seal();
   TORCHDALI_CHECK_KIND(kData, records_.size() > 0, "there are no samples in ",
                        records_.num_shards(), " files, the first of which is \"",
                        records_.num_shards() > 0 ? records_.path(0) : "", '"');

@@ -123,23 +123,20 @@ class TfRecordReader final : public RecordReader {
 
  private:
   io::RecordIndex find_records() override {
-    const std::vector<std::string> texts = index_texts(files_, io::tfrecord_index());
     const std::vector<int64_t> sizes = files_.sizes();
-    io::RecordIndex index;
-    for (size_t i = 0; i < texts.size(); ++i) {
+    const auto read = [&](size_t i, const std::string& text, io::RecordIndex& shard) {
       const int64_t file_size = sizes[i];
-      index.add_shard(files_.paths[i]);
       const std::string name = files_.index_name(i);
-      io::read_index_lines(texts[i], name, [&](int64_t offset, int64_t size, int64_t line) {
+      io::read_index_lines(text, name, [&](int64_t offset, int64_t size, int64_t line) {
         TORCHDALI_CHECK_KIND(
             kData, size >= io::kTfRecordFrame && offset <= file_size && size <= file_size - offset,
             "line ", line, " of the index \"", name, "\" has a record of ", size, " bytes at byte ",
             offset, ", and \"", files_.paths[i], "\" has ", file_size, " bytes",
             to_fix("make the index again, or leave out `index_path`"));
-        index.add(offset, size);
+        shard.add(offset, size);
       });
-    }
-    return index;
+    };
+    return read_record_indexes(files_, io::tfrecord_index(), read);
   }
 
   IndexedFiles files_;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.readers.webdataset: samples of tar archives, each of several files with the same key.
 #include <algorithm>
-#include <atomic>
+#include <span>
 
 #include "io/records/index_kinds.h"
-#include "io/records/parallel_files.h"
 #include "io/records/tar.h"
 #include "io/records/webdataset_index.h"
 #include "ops/readers/index_texts.h"
@@ -62,15 +61,17 @@ struct Component {
   int64_t size = -1;
 };
 
-// The samples of one archive.
+// What is in the records of one archive.
 struct ArchiveSamples {
-  struct Record {
-    int64_t offset, size;
-  };
-  std::vector<Record> records;
   std::vector<Component> components;  // of each record as many as there are outputs
   std::string names;                  // of the first component of each record
   std::vector<size_t> name_ends;
+
+  void shrink_to_fit() {
+    components.shrink_to_fit();
+    names.shrink_to_fit();
+    name_ends.shrink_to_fit();
+  }
 };
 
 class WebdatasetReader final : public RecordReader {
@@ -95,11 +96,11 @@ class WebdatasetReader final : public RecordReader {
   }
 
   void run(SampleContext& ctx) const override {
-    const auto first = static_cast<size_t>(index_of(ctx)) * types_.size();
+    const Component* const own = components(records().at(index_of(ctx)));
     const SampleBytes bytes = record_bytes(ctx);
     bytes.parts(ctx, bytes.in_memory(), [&](const SampleParts& parts) {
       for (size_t i = 0; i < types_.size(); ++i) {
-        const Component& component = components_[first + i];
+        const Component& component = own[i];
         if (component.size >= 0) check(component, i, parts);
         const int64_t size = std::max<int64_t>(component.size, 0);
         const SampleView& out =
@@ -137,27 +138,20 @@ class WebdatasetReader final : public RecordReader {
   }
 
   io::RecordIndex find_records() override {
-    Strings texts = index_texts(files_, io::find_index_kind("webdataset"));
     const std::vector<int64_t> sizes = files_.sizes();
-    std::vector<ArchiveSamples> archives(texts.size());
-    io::for_each_file(texts.size(), [&](size_t i, const std::atomic<bool>&) {
-      const std::string text = std::move(texts[i]);
+    archives_.resize(sizes.size());
+    const auto read = [&](size_t i, const std::string& text, io::RecordIndex& shard) {
       io::parse_webdataset_index(text, files_.index_name(i), sizes[i],
                                  [&](std::span<const io::WebdatasetComponent> components) {
-                                   add_sample(files_.paths[i], components, archives[i]);
+                                   add_sample(files_.paths[i], components, archives_[i], shard);
                                  });
-    });
-    io::RecordIndex index;
-    for (size_t i = 0; i < archives.size(); ++i) {
-      index.add_shard(files_.paths[i]);
-      add_archive(archives[i], index);
-      archives[i] = {};
-    }
-    return index;
+      archives_[i].shrink_to_fit();
+    };
+    return read_record_indexes(files_, io::find_index_kind("webdataset"), read);
   }
 
   void add_sample(const std::string& path, std::span<const io::WebdatasetComponent> files,
-                  ArchiveSamples& samples) const {
+                  ArchiveSamples& samples, io::RecordIndex& shard) const {
     const size_t outputs = types_.size();
     std::vector<const io::WebdatasetComponent*> found(outputs);
     for (const io::WebdatasetComponent& file : files) {
@@ -187,35 +181,35 @@ class WebdatasetReader final : public RecordReader {
       Component& component = samples.components.emplace_back();
       if (file != nullptr) component = {file->offset - from, file->size};
     }
-    samples.records.push_back({from, first == nullptr ? 0 : end - from});
-    samples.names += str_cat(first == nullptr ? files.front().offset : first->offset, ':',
-                             first == nullptr ? files.front().name : first->name);
+    shard.add(from, first == nullptr ? 0 : end - from);
+    samples.names += first == nullptr ? files.front().name : first->name;
     samples.name_ends.push_back(samples.names.size());
   }
 
-  void add_archive(const ArchiveSamples& samples, io::RecordIndex& index) {
-    for (const auto& record : samples.records) index.add(record.offset, record.size);
-    components_.insert(components_.end(), samples.components.begin(), samples.components.end());
-    for (const size_t end : samples.name_ends) name_ends_.push_back(names_.size() + end);
-    names_ += samples.names;
+  // As many as there are outputs.
+  const Component* components(const io::RecordIndex::Record& record) const {
+    const auto& all = archives_[static_cast<size_t>(record.shard)].components;
+    return all.data() + static_cast<size_t>(record.number) * types_.size();
   }
 
-  // As DALI's source_info: "PATH:OFFSET:NAME".
+  // As DALI's source_info: "PATH:OFFSET:NAME", of its first component.
   void append_name(int64_t index, std::string& text) const override {
-    const auto i = static_cast<size_t>(index);
-    const size_t begin = i == 0 ? 0 : name_ends_[i - 1];
-    text += records().path(records().shard_of(index));
-    text += ':';
-    text += std::string_view(names_).substr(begin, name_ends_[i] - begin);
+    const auto record = records().at(index);
+    const ArchiveSamples& archive = archives_[static_cast<size_t>(record.shard)];
+    const auto i = static_cast<size_t>(record.number);
+    const std::span own(components(record), types_.size());
+    const auto first = std::find_if(own.begin(), own.end(), [](auto& c) { return c.size >= 0; });
+    const int64_t offset = first == own.end() ? io::kTarBlock : first->offset;
+    const size_t begin = i == 0 ? 0 : archive.name_ends[i - 1];
+    text += str_cat(records().path(record.shard), ':', record.offset + offset, ':',
+                    std::string_view(archive.names).substr(begin, archive.name_ends[i] - begin));
   }
 
   const IndexedFiles files_;
   const ExtensionGroups extensions_;
   std::vector<DType> types_;  // of the outputs
   const MissingComponent missing_;
-  std::vector<Component> components_;
-  std::string names_;
-  std::vector<size_t> name_ends_;
+  std::vector<ArchiveSamples> archives_;
 };
 
 TORCHDALI_OPERATOR("readers.webdataset")

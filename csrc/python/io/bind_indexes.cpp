@@ -8,12 +8,13 @@ namespace torchdali {
 namespace {
 
 std::vector<nb::bytes> make_indexes(const std::string& kind, const std::vector<nb::bytes>& paths) {
-  std::vector<std::string> texts;
-  texts.reserve(paths.size());
-  for (const nb::bytes& path : paths) texts.push_back(text_of(path));
+  std::vector<std::string> names, texts(paths.size());
+  names.reserve(paths.size());
+  for (const nb::bytes& path : paths) names.push_back(text_of(path));
   {
     const nb::gil_scoped_release release;
-    texts = io::make_indexes(io::find_index_kind(kind), texts);
+    io::make_indexes(io::find_index_kind(kind), names,
+                     [&](size_t i, std::string text) { texts[i] = std::move(text); });
   }
   std::vector<nb::bytes> indexes;
   indexes.reserve(texts.size());
