@@ -76,14 +76,15 @@ Batch::Slice Batch::take_slice(int64_t bytes) {
 
 void Batch::allocate(int index, SampleView& view) {
   const auto bytes = static_cast<int64_t>(checked_size_bytes(view));
-  std::unique_lock lock(mutex_);
-  if (!started_) {
-    if (!pool_->expect_ragged) shared_ = acquire_for_all(bytes);
-    first_ = view;
-    started_ = true;
+  if (!started_.load(std::memory_order_acquire)) {
+    const std::lock_guard lock(mutex_);
+    if (!started_.load(std::memory_order_relaxed)) {
+      if (!pool_->expect_ragged) shared_ = acquire_for_all(bytes);
+      first_ = view;
+      started_.store(true, std::memory_order_release);
+    }
   }
   const bool shared = shared_ && view.shape == first_.shape;
-  lock.unlock();  // first_ and shared_ do not change after this
   check_alike(view);
   if (shared) {
     view.data = at_offset(shared_, index * bytes);
@@ -151,7 +152,7 @@ void Batch::share(std::span<const Batch* const> from, std::span<const int> indic
 
 void Batch::mirror(const Batch& from, const Copy& copy) {
   first_ = from.first_;
-  started_ = from.started_;
+  started_ = from.started_.load();
   std::vector<std::pair<Storage, Storage>> made;  // from, to
   for (const Storage& storage : from.storages()) {
     auto bytes = static_cast<int64_t>(storage.size_bytes());

@@ -2,6 +2,7 @@
 // Batch: one output of one iteration as tensors.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -72,13 +73,15 @@ class Batch {
   void check_alike(const SampleView& view) const;
   Slice take_slice(int64_t bytes);
   const std::shared_ptr<StoragePool> pool_;
-  std::mutex mutex_;
-  bool started_ = false;
-  SampleView first_;           // the first sample that was allocated; the others must match it
-  Storage shared_;             // size * first_.size_bytes(), or null
-  std::vector<Slice> own_;     // per sample; null storage: in shared_
-  std::vector<Block> blocks_;  // the storages of slices
+  // first_ and shared_ are set; they do not change any more. Most samples need no lock then.
+  std::atomic<bool> started_ = false;
+  SampleView first_;        // the first sample that was allocated; the others must match it
+  Storage shared_;          // size * first_.size_bytes(), or null
+  std::vector<Slice> own_;  // per sample; null storage: in shared_
   std::vector<SampleView> samples_;
+  // In a cache line without the members that are read for every sample.
+  alignas(64) std::mutex mutex_;
+  std::vector<Block> blocks_;  // the storages of slices
 };
 
 }  // namespace torchdali

@@ -82,6 +82,17 @@ void a_storage_that_is_in_use_keeps_no_other() {
   EXPECT(pool.num_kept() == 3);
 }
 
+// When larger ones are freed, it has another place in the pool.
+void a_storage_is_found_although_others_are_freed() {
+  StoragePool pool(1, true);
+  addresses(pool, 3, 4 * kLarge);
+  const Storage held = pool.acquire(kLarge);
+  std::memset(held.data(), 77, kLarge);
+  for (int i = 0; i < 300; ++i) addresses(pool, 1, kLarge);
+  EXPECT(pool.num_kept() == 2);
+  EXPECT(*static_cast<const unsigned char*>(held.data()) == 77);
+}
+
 void other_pools_keep_few() {
   StoragePool pool(2);
   addresses(pool, 20, kLarge);
@@ -115,6 +126,7 @@ int main() {
   large_storages_are_aligned_to_huge_pages();
   what_nothing_needs_for_long_is_freed();
   a_storage_that_is_in_use_keeps_no_other();
+  a_storage_is_found_although_others_are_freed();
   other_pools_keep_few();
   a_size_that_does_not_exist_is_refused();
   std::puts("storage_test: ok");

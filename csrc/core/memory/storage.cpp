@@ -60,8 +60,9 @@ Storage StoragePool::acquire(size_t size_bytes) {
   const auto found = std::find_if(kept_.begin(), kept_.end(), fits);
   if (found != kept_.end()) {
     found->idle_since = 0;
+    Storage storage = found->storage;  // drop_idle() moves the others
     if (acquired_ % kCheck == 0) drop_idle();
-    return found->storage;
+    return storage;
   }
   Storage fresh = Storage::on_host(size_bytes);
   const size_t most = keeps_more_ && size_bytes >= kLarge ? kMostKept : few_;

@@ -46,7 +46,7 @@ JobStages::JobStages(std::vector<StageTraits> traits)
 }
 
 Scheduler::Scheduler(int num_threads, const std::vector<int>& cpus)
-    : times_(new WorkerTimes[static_cast<size_t>(num_threads)]) {
+    : work_(num_threads), times_(new WorkerTimes[static_cast<size_t>(num_threads)]) {
   workers_.reserve(num_threads);
   try {
     for (int i = 0; i < num_threads; ++i) start_worker(i, cpus);
@@ -91,7 +91,7 @@ void Scheduler::spin_lock(std::unique_lock<std::mutex>& lock) const {
 }
 
 void Scheduler::wake(Wakeups& wakeups) {
-  if (wakeups.worker) work_.notify_one();
+  if (wakeups.worker >= 0) work_.ring(wakeups.worker);
   if (wakeups.consumer) done_.notify_all();
   wakeups = {};
 }
@@ -124,9 +124,11 @@ std::shared_ptr<Job> Scheduler::wait(std::chrono::milliseconds timeout) {
   const std::exception_ptr error = entries_.front().error;
   const bool admits = entries_.front().stages->limited_;
   entries_.pop_front();
-  if (admits && can_use_another_worker()) work_.notify_one();
+  Wakeups wakeups;
+  if (admits) add_worker(wakeups);
   trace_ready(owner);
   lock.unlock();
+  wake(wakeups);
   if (error) std::rethrow_exception(error);
   return job;
 }
@@ -235,7 +237,11 @@ int Scheduler::claim_size(const Entry& e) const {
       std::clamp(kClaimNs / ns, static_cast<double>(least), static_cast<double>(left)));
 }
 
-bool Scheduler::can_use_another_worker() { return idle_ > 0 && find_work() != nullptr; }
+bool Scheduler::can_use_another_worker() { return work_.any_asleep() && find_work() != nullptr; }
+
+void Scheduler::add_worker(Wakeups& wakeups) {
+  if (wakeups.worker < 0 && can_use_another_worker()) wakeups.worker = work_.take();
+}
 
 Scheduler::Claim Scheduler::make_claim(Entry& e) {
   Claim claim{.entry = &e, .stage = e.stage, .begin = e.next_task, .count = claim_size(e)};
@@ -261,14 +267,13 @@ void Scheduler::advance(Entry& e, int64_t now, Wakeups& wakeups) {
     trace_ready(e.owner);
     wakeups.consumer = wakeups.consumer || consumer_waits_;
   }
-  if (can_use_another_worker()) wakeups.worker = true;
+  add_worker(wakeups);
 }
 
-int64_t Scheduler::sleep(std::unique_lock<std::mutex>& lock, WorkerTimes& times, int64_t now) {
+int64_t Scheduler::sleep(std::unique_lock<std::mutex>& lock, int worker, int64_t now) {
+  WorkerTimes& times = times_[worker];
   times.begin_sleep(now, idle_clock_);
-  ++idle_;
-  work_.wait(lock);
-  --idle_;
+  work_.sleep(worker, lock, [this](auto& unlocked) { spin_lock(unlocked); });
   const int64_t woke = now_ns();
   times.end_sleep(woke, idle_clock_);
   return woke;
@@ -331,19 +336,19 @@ void Scheduler::worker_loop(int worker) {
   while (true) {
     Entry* e = find_work();
     if (e == nullptr) {
-      if (wakeups.worker || wakeups.consumer) {
+      if (wakeups.any()) {
         lock.unlock();
         wake(wakeups);
         spin_lock(lock);
         continue;
       }
       if (closing_) return;
-      now = sleep(lock, times, now);
+      now = sleep(lock, worker, now);
       woke = true;
       continue;
     }
     Claim claim = make_claim(*e);
-    if (can_use_another_worker()) wakeups.worker = true;
+    add_worker(wakeups);
     lock.unlock();
     wake(wakeups);
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "executor/run/scheduler_meters.h"
+#include "executor/run/worker_bells.h"
 
 namespace torchdali {
 
@@ -109,13 +110,14 @@ class Scheduler {
     int stage = -1;
     int num_tasks = 0;
     bool takes_two = false;
-    int next_task = 0;  // tasks are claimed in order
     std::span<const int> order;
-    int running = 0;  // claims of workers
     bool finished = false;
     bool cancelled = false;
     std::exception_ptr error;
     std::atomic<int> first_failed{INT32_MAX};  // workers read it without the lock
+    // Every claim writes these, to a cache line without what workers read while they run tasks.
+    alignas(64) int next_task = 0;  // tasks are claimed in order
+    int running = 0;                // claims of workers
   };
 
   // Tasks that a worker has claimed, as positions in the order of the stage.
@@ -131,7 +133,9 @@ class Scheduler {
   void worker_loop(int worker);
   // Threads to wake when the lock is released. Waking is a system call, too slow to hold the lock.
   struct Wakeups {
-    bool worker = false, consumer = false;
+    int worker = -1;  // -1: none
+    bool consumer = false;
+    bool any() const { return worker >= 0 || consumer; }
   };
   // Acquires the lock, spinning first: it is held for some tens of nanoseconds, less than sleeping
   // costs.
@@ -141,7 +145,7 @@ class Scheduler {
 
   // The following are called with the lock.
   // Sleeps until there may be work. Returns the time.
-  int64_t sleep(std::unique_lock<std::mutex>& lock, WorkerTimes& times, int64_t now);
+  int64_t sleep(std::unique_lock<std::mutex>& lock, int worker, int64_t now);
   // The number of finished jobs before the first unfinished one.
   int num_ready() const;
   void trace_ready(uint32_t owner) const;
@@ -152,15 +156,17 @@ class Scheduler {
   int claim_size(const Entry& entry) const;
   // Whether a worker sleeps while there is a task to claim.
   bool can_use_another_worker();
+  // Adds a worker if another one can be used.
+  void add_worker(Wakeups& wakeups);
   Claim make_claim(Entry& entry);
   // Moves a job past stages that have nothing left to do.
   void advance(Entry& entry, int64_t now, Wakeups& wakeups);
   void end_claim(Claim& claim, int64_t begin, int64_t now, Wakeups& wakeups);
 
   mutable std::mutex mutex_;
-  std::condition_variable work_, done_;
+  WorkerBells work_;
+  std::condition_variable done_;
   std::deque<Entry> entries_;  // oldest first
-  int idle_ = 0;               // sleeping workers
   bool consumer_waits_ = false;
   bool closing_ = false;
   IdleClock idle_clock_;
