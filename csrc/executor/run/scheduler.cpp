@@ -46,7 +46,7 @@ JobStages::JobStages(std::vector<StageTraits> traits)
 }
 
 Scheduler::Scheduler(int num_threads, const std::vector<int>& cpus)
-    : times_(new WorkerTimes[static_cast<size_t>(num_threads)]) {
+    : active_(num_threads), times_(new WorkerTimes[static_cast<size_t>(num_threads)]) {
   workers_.reserve(num_threads);
   try {
     for (int i = 0; i < num_threads; ++i) start_worker(i, cpus);
@@ -166,6 +166,7 @@ void Scheduler::close() {
     closing_ = true;
   }
   work_.notify_all();
+  unpark_.notify_all();
   for (std::thread& t : workers_) t.join();
   workers_.clear();
 }
@@ -175,13 +176,29 @@ int Scheduler::pending() const {
   return static_cast<int>(entries_.size());
 }
 
+void Scheduler::set_active_threads(int count) {
+  {
+    const std::lock_guard lock(mutex_);
+    active_ = std::clamp(count, 1, std::max(1, num_threads()));
+  }
+  unpark_.notify_all();
+  work_.notify_all();  // so that those that sleep park
+}
+
+int Scheduler::active_threads() const {
+  const std::lock_guard lock(mutex_);
+  return active_;
+}
+
 SchedulerMeasure Scheduler::measure() const {
   SchedulerMeasure result;
   const std::lock_guard lock(mutex_);
   result.began_ns = idle_clock_.began_ns();
   consumer_.read(result);
-  for (size_t i = 0; i < workers_.size(); ++i)
+  for (size_t i = 0; i < workers_.size(); ++i) {
     result.workers.push_back(times_[i].read(idle_clock_));
+    result.workers.back().cpu_ns = cpu_ns(workers_[i].native_handle());
+  }
   return result;
 }
 
@@ -228,7 +245,7 @@ int Scheduler::claim_size(const Entry& e) const {
   const int left = e.num_tasks - e.next_task;
   // The last task of a claim has no other one to be continued with. At the end of a stage, though,
   // another worker may take tasks sooner.
-  int least = e.takes_two ? std::clamp(left / (2 * num_threads()), 1, kTasksInPairs) : 1;
+  int least = e.takes_two ? std::clamp(left / (2 * active_), 1, kTasksInPairs) : 1;
   if (ns <= 0) return least;
   least = std::min(least, static_cast<int>(std::clamp(kPairsNs / ns, 2.0, 1.0 * kTasksInPairs)));
   return static_cast<int>(
@@ -271,6 +288,17 @@ int64_t Scheduler::sleep(std::unique_lock<std::mutex>& lock, WorkerTimes& times,
   --idle_;
   const int64_t woke = now_ns();
   times.end_sleep(woke, idle_clock_);
+  return woke;
+}
+
+int64_t Scheduler::park(std::unique_lock<std::mutex>& lock, int worker, int64_t now) {
+  // It may have been woken for a task.
+  if (can_use_another_worker()) work_.notify_one();
+  WorkerTimes& times = times_[worker];
+  times.begin_park(now);
+  unpark_.wait(lock, [&] { return closing_ || worker < active_; });
+  const int64_t woke = now_ns();
+  times.end_park(woke);
   return woke;
 }
 
@@ -329,7 +357,8 @@ void Scheduler::worker_loop(int worker) {
   Wakeups wakeups;
   std::unique_lock lock(mutex_);
   while (true) {
-    Entry* e = find_work();
+    const bool is_active = worker < active_;
+    Entry* e = is_active ? find_work() : nullptr;
     if (e == nullptr) {
       if (wakeups.worker || wakeups.consumer) {
         lock.unlock();
@@ -338,7 +367,7 @@ void Scheduler::worker_loop(int worker) {
         continue;
       }
       if (closing_) return;
-      now = sleep(lock, times, now);
+      now = is_active ? sleep(lock, times, now) : park(lock, worker, now);
       woke = true;
       continue;
     }

@@ -90,6 +90,10 @@ class Scheduler {
   void close();
   int pending() const;
   int num_threads() const { return static_cast<int>(workers_.size()); }
+  // The workers that take tasks, the first ones; the others are parked, from their present tasks
+  // on. At first all are active. From 1 to num_threads(); results do not depend on it. Any thread.
+  void set_active_threads(int count);
+  int active_threads() const;
   // Since the start. Any thread.
   SchedulerMeasure measure() const;
   // Maxima start over. Any thread.
@@ -142,6 +146,8 @@ class Scheduler {
   // The following are called with the lock.
   // Sleeps until there may be work. Returns the time.
   int64_t sleep(std::unique_lock<std::mutex>& lock, WorkerTimes& times, int64_t now);
+  // Sleeps until the worker is to be active. Returns the time.
+  int64_t park(std::unique_lock<std::mutex>& lock, int worker, int64_t now);
   // The number of finished jobs before the first unfinished one.
   int num_ready() const;
   void trace_ready(uint32_t owner) const;
@@ -158,15 +164,16 @@ class Scheduler {
   void end_claim(Claim& claim, int64_t begin, int64_t now, Wakeups& wakeups);
 
   mutable std::mutex mutex_;
-  std::condition_variable work_, done_;
+  std::condition_variable work_, done_, unpark_;
   std::deque<Entry> entries_;  // oldest first
+  int active_ = 0;             // workers that are not parked
   int idle_ = 0;               // sleeping workers
   bool consumer_waits_ = false;
   bool closing_ = false;
   IdleClock idle_clock_;
   ConsumerTimes consumer_;
   std::unique_ptr<WorkerTimes[]> times_;  // per worker
-  std::vector<std::thread> workers_;
+  mutable std::vector<std::thread> workers_;  // native_handle() is not const
 };
 
 }  // namespace torchdali
