@@ -13,6 +13,7 @@ from pathlib import Path
 
 import torch
 
+from torchdali._common.cpus import granted
 from torchdali._engine.extension import _C, build_info
 
 __all__ = ["CudaDevice", "CudaState", "cuda_state", "describe", "load_cuda_library", "main"]
@@ -141,6 +142,7 @@ def describe() -> str:
         f"  python:             {python}",
         f"  torch:              {torch.__version__}; compiled with {build_info.TORCH_VERSION}",
         f"  instruction set:    {_C.instruction_set()}",
+        f"  CPUs:               {granted()}",
         "codecs",
     ]
     for name, decoder, missing, package in _C.codecs():

@@ -4,14 +4,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from torchdali._common.notebook import preformatted
+from torchdali._common.figures import (
+    HELD_UP,
+    Figures,
+    byte_size,
+    percent,
+    ratio,
+    seconds,
+    table,
+    who_waits,
+)
 from torchdali._common.text import counted
 
 __all__ = [
+    "ChosenStats",
     "LoaderStats",
     "OperatorPart",
     "OperatorStats",
@@ -21,28 +31,11 @@ __all__ = [
     "WorkerStats",
 ]
 
-# A loop that waits for less than this share of the time is not held up.
-_HELD_UP = 0.01
-# Nor one that waits for less than this where the workers are idle mostly: for the first batch.
-_STARTED = 0.05
 _SHOWN = 12  # operators in the table; the others are summed up
 
 
-class _Figures:
-    """Figures as plain data."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Returns dicts, lists, strings and numbers, as JSON has them."""
-        plain: dict[str, Any] = _plain(self)
-        return plain
-
-    def _repr_html_(self) -> str:
-        """Returns the text of print(), which notebooks show."""
-        return preformatted(str(self))
-
-
 @dataclass(frozen=True)
-class OperatorPart(_Figures):
+class OperatorPart(Figures):
     """One of the operators that were fused.
 
     Attributes:
@@ -57,7 +50,7 @@ class OperatorPart(_Figures):
 
 
 @dataclass(frozen=True)
-class OperatorStats(_Figures):
+class OperatorStats(Figures):
     """What one operator has done.
 
     Attributes:
@@ -108,7 +101,7 @@ class OperatorStats(_Figures):
 
 
 @dataclass(frozen=True)
-class SourceStats(_Figures):
+class SourceStats(Figures):
     """What is asked for each batch on the thread that runs the pipeline.
 
     Attributes:
@@ -131,7 +124,7 @@ class SourceStats(_Figures):
 
 
 @dataclass(frozen=True)
-class WorkerStats(_Figures):
+class WorkerStats(Figures):
     """One worker thread.
 
     Attributes:
@@ -141,6 +134,8 @@ class WorkerStats(_Figures):
         idle_ns: all batches that it may work on were ready: the consumer is behind.
         waiting_ns: there were unfinished batches, but others had the last samples in hand.
         claims: how often it took samples.
+        parked_ns: it was not used, with num_threads="auto".
+        cpu_ns: in which it computed; less than `busy_ns` where operators wait.
     """
 
     name: str
@@ -149,6 +144,8 @@ class WorkerStats(_Figures):
     idle_ns: int
     waiting_ns: int
     claims: int
+    parked_ns: int = 0
+    cpu_ns: int = 0
 
     @property
     def overhead_ns(self) -> int:
@@ -156,11 +153,16 @@ class WorkerStats(_Figures):
 
         Behind a reset it may lie below 0 by what was under way at that moment.
         """
-        return self.wall_ns - self.busy_ns - self.idle_ns - self.waiting_ns
+        return self.active_ns - self.busy_ns - self.idle_ns - self.waiting_ns
+
+    @property
+    def active_ns(self) -> int:
+        """The wall time in which it was not parked."""
+        return self.wall_ns - self.parked_ns
 
 
 @dataclass(frozen=True)
-class QueueStats(_Figures):
+class QueueStats(Figures):
     """The queue of batches, as the consumer finds it.
 
     Attributes:
@@ -182,7 +184,39 @@ class QueueStats(_Figures):
 
 
 @dataclass(frozen=True)
-class PipelineStats(_Figures):
+class ChosenStats(Figures):
+    """What was chosen for options that are "auto"; docs/guide/profiling.md.
+
+    Attributes:
+        options: those that are "auto".
+        num_threads: workers that are used; the others are parked.
+        most_threads: the workers.
+        prefetch_queue_depth: batches in flight.
+        batches_ahead: batches that readers read ahead of those, unless they say more themselves.
+        changes: how often something else was chosen.
+        settled: whether that ended, until the load changes.
+        reason: of the present choice.
+    """
+
+    options: tuple[str, ...]
+    num_threads: int
+    most_threads: int
+    prefetch_queue_depth: int
+    batches_ahead: int
+    changes: int
+    settled: bool
+    reason: str
+
+    def __str__(self) -> str:
+        return (
+            f"  chosen: {self.num_threads} of {self.most_threads} threads, "
+            f"{self.prefetch_queue_depth} batches in flight, {self.batches_ahead} read ahead "
+            f"({self.changes} changes{', settled' if self.settled else ''}); {self.reason}"
+        )
+
+
+@dataclass(frozen=True)
+class PipelineStats(Figures):
     """Where the time of a pipeline goes. ``print()`` shows it as a table.
 
     Attributes:
@@ -191,6 +225,7 @@ class PipelineStats(_Figures):
         operators: in the order of the plan.
         sources: readers and external sources.
         workers: the threads.
+        chosen: for options that are "auto"; None: there are none.
     """
 
     wall_ns: int
@@ -198,6 +233,7 @@ class PipelineStats(_Figures):
     operators: tuple[OperatorStats, ...]
     sources: tuple[SourceStats, ...]
     workers: tuple[WorkerStats, ...]
+    chosen: ChosenStats | None = None
 
     @property
     def wait_share(self) -> float:
@@ -220,87 +256,90 @@ class PipelineStats(_Figures):
         if not self.queue.batches:
             return "nothing was run"
         waits, sources = self.wait_share, self.source_share
-        busy, wall = _sum(self.workers, "busy_ns"), _sum(self.workers, "wall_ns")
-        idle = _ratio(_sum(self.workers, "idle_ns"), wall)
-        if waits + sources < (_STARTED if idle > 0.5 else _HELD_UP):
+        busy, wall = _sum(self.workers, "busy_ns"), _sum(self.workers, "active_ns")
+        idle = ratio(_sum(self.workers, "idle_ns"), wall)
+        who = who_waits(waits, sources, idle)
+        if who == "nobody":
             return (
                 "the pipeline waits for its consumer: the training loop waited "
-                f"{_percent(waits)} of the time; the workers were busy for "
-                f"{_percent(_ratio(busy, wall))} of it"
+                f"{percent(waits)} of the time; the workers were busy for "
+                f"{percent(ratio(busy, wall))} of it"
             )
-        if sources > waits:
+        if who == "source":
             worst = max(self.sources, key=lambda s: s.total_ns)
             where = f" ({worst.location})" if worst.location else ""
             share = min(waits + sources, 1.0)  # some of the sources' time is part of the waits
             return (
-                f"the training loop waits for the pipeline: {_percent(share)} of the "
+                f"the training loop waits for the pipeline: {percent(share)} of the "
                 f"time; most of it in the {worst.kind} of `{worst.name}`{where}, which is asked "
                 "on the thread of the loop"
             )
-        text = f"the training loop waits for the pipeline: {_percent(waits)} of the time"
+        text = f"the training loop waits for the pipeline: {percent(waits)} of the time"
         slowest = self.slowest()
         if slowest is None:
             return text
-        share = _ratio(slowest.total_ns, _sum(self.operators, "total_ns"))
-        text += f"; most of it in {slowest.title}, {_percent(share)} of the work"
-        waiting = _ratio(_sum(self.workers, "waiting_ns"), wall)
+        share = ratio(slowest.total_ns, _sum(self.operators, "total_ns"))
+        text += f"; most of it in {slowest.title}, {percent(share)} of the work"
+        waiting = ratio(_sum(self.workers, "waiting_ns"), wall)
         if waiting > 0.5:
-            text += f"; the workers wait for each other {_percent(waiting)} of the time"
+            text += f"; the workers wait for each other {percent(waiting)} of the time"
         return text
 
     def __str__(self) -> str:
         lines = [
             self.bottleneck,
-            f"  {counted(self.queue.batches, 'batch', 'batches')} in {_seconds(self.wall_ns)}; the "
-            f"consumer waited {counted(self.queue.waits, 'time')}, {_seconds(self.queue.wait_ns)} "
-            f"({_percent(self.wait_share)}), {_seconds(self.queue.max_wait_ns)} at most",
+            f"  {counted(self.queue.batches, 'batch', 'batches')} in {seconds(self.wall_ns)}; the "
+            f"consumer waited {counted(self.queue.waits, 'time')}, {seconds(self.queue.wait_ns)} "
+            f"({percent(self.wait_share)}), {seconds(self.queue.max_wait_ns)} at most",
         ]
         found = ", ".join(f"{n}: {count}" for n, count in enumerate(self.queue.ready) if count)
         if found:
             lines.append(f"  batches that were ready when it came: {found}")
+        if self.chosen is not None:
+            lines.append(str(self.chosen))
         work = _sum(self.operators, "total_ns")
         ranked = sorted(self.operators, key=lambda o: -o.total_ns)
         rows = [
             [
-                _percent(_ratio(o.total_ns, work)),
-                _seconds(o.mean_ns),
-                _seconds(max(o.max_ns, o.max_batch_ns)),
+                percent(ratio(o.total_ns, work)),
+                seconds(o.mean_ns),
+                seconds(max(o.max_ns, o.max_batch_ns)),
                 str(o.samples),
-                _bytes(o.output_bytes / o.samples if o.samples else 0),
+                byte_size(o.output_bytes / o.samples if o.samples else 0),
                 o.title + (" [host time to queue it]" if o.device == "gpu" else ""),
             ]
             for o in ranked[:_SHOWN]
         ]
         rest = ranked[_SHOWN:]
         if rest:
-            share = _percent(_ratio(_sum(rest, "total_ns"), work))
+            share = percent(ratio(_sum(rest, "total_ns"), work))
             rows.append([share, "", "", "", "", f"{len(rest)} other operators"])
         header = ["share", "a sample", "at most", "samples", "output", "operator"]
-        lines += _table(header, rows)
+        lines += table(header, rows)
         for o in filter(lambda o: o.counts, self.operators):
             lines.append(f"  {o.title}: " + ", ".join(f"{k}: {n}" for k, n in o.counts.items()))
         rows = [
             [
-                _percent(_ratio(s.total_ns, self.wall_ns)),
-                _seconds(s.total_ns / s.batches if s.batches else 0),
-                _seconds(s.max_ns),
+                percent(ratio(s.total_ns, self.wall_ns)),
+                seconds(s.total_ns / s.batches if s.batches else 0),
+                seconds(s.max_ns),
                 str(s.batches),
                 f"{s.kind} `{s.name}`" + (f" ({s.location})" if s.location else ""),
             ]
             for s in self.sources
         ]
         if rows:
-            lines += _table(["of the time", "a batch", "at most", "batches", "source"], rows)
+            lines += table(["of the time", "a batch", "at most", "batches", "source"], rows)
         rows = [
-            [*(_percent(_ratio(ns, w.wall_ns)) for ns in _times(w)), str(w.claims), w.name]
+            [*(percent(ratio(ns, w.active_ns)) for ns in _times(w)), str(w.claims), w.name]
             for w in self.workers
         ]
-        lines += _table(["busy", "idle", "waiting", "overhead", "claims", "worker"], rows)
+        lines += table(["busy", "idle", "waiting", "overhead", "claims", "worker"], rows)
         return "\n".join(lines)
 
 
 @dataclass(frozen=True)
-class LoaderStats(_Figures):
+class LoaderStats(Figures):
     """How long a loop over a DataLoader waits. ``print()`` shows it.
 
     Attributes:
@@ -324,27 +363,27 @@ class LoaderStats(_Figures):
     @property
     def wait_share(self) -> float:
         """The part of the time that the loop was in the loader, from 0 to 1."""
-        return _ratio(self.wait_ns, self.wall_ns)
+        return ratio(self.wait_ns, self.wall_ns)
 
     @property
     def bottleneck(self) -> str:
         """One sentence: who waits for whom."""
         if not self.batches:
             return "nothing was loaded"
-        if self.wait_share < _HELD_UP:
-            return f"the loader waits for its consumer, which waited {_percent(self.wait_share)}"
+        if self.wait_share < HELD_UP:
+            return f"the loader waits for its consumer, which waited {percent(self.wait_share)}"
         of = {"": "the dataset, which has no workers", "threads": "the worker threads"}
         return (
             f"the training loop waits for {of.get(self.workers, 'the worker processes')}: "
-            f"{_percent(self.wait_share)} of the time"
+            f"{percent(self.wait_share)} of the time"
         )
 
     def __str__(self) -> str:
         mean = self.wait_ns / self.batches if self.batches else 0
         lines = [
             self.bottleneck,
-            f"  {counted(self.batches, 'batch', 'batches')} in {_seconds(self.wall_ns)}; "
-            f"{_seconds(mean)} a batch in the loader, {_seconds(self.max_wait_ns)} at most",
+            f"  {counted(self.batches, 'batch', 'batches')} in {seconds(self.wall_ns)}; "
+            f"{seconds(mean)} a batch in the loader, {seconds(self.max_wait_ns)} at most",
         ]
         if self.workers:
             lines.append(f"  what the worker {self.workers} do inside is not known here")
@@ -353,48 +392,9 @@ class LoaderStats(_Figures):
         return "\n".join(lines)
 
 
-def _plain(value: Any) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    return [_plain(item) for item in value] if isinstance(value, tuple) else value
-
-
 def _times(worker: WorkerStats) -> tuple[int, int, int, int]:
     return worker.busy_ns, worker.idle_ns, worker.waiting_ns, max(0, worker.overhead_ns)
 
 
 def _sum(items: Iterable[Any], field: str) -> int:
     return sum(getattr(item, field) for item in items)
-
-
-def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole else 0.0
-
-
-def _percent(ratio: float) -> str:
-    return f"{100 * ratio:.0f} %" if ratio >= 0.0995 or not ratio else f"{100 * ratio:.1f} %"
-
-
-def _seconds(ns: float) -> str:
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if ns >= size:
-            return f"{ns / size:.3g} {unit}" if ns < 1000 * size else f"{ns / size:.0f} {unit}"
-    return f"{ns:.0f} ns"
-
-
-def _bytes(count: float) -> str:
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
-            return f"{count / size:.3g} {unit}"
-    return f"{count:.0f} B"
-
-
-def _table(header: list[str], rows: Sequence[list[str]]) -> list[str]:
-    """Returns lines, with all columns but the last aligned to the right."""
-    if not rows:
-        return []
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header) - 1)]
-    return [
-        "  " + "  ".join([*(c.rjust(w) for c, w in zip(row, widths, strict=False)), row[-1]])
-        for row in [header, *rows]
-    ]

@@ -48,6 +48,9 @@ class Source : public Operator {
   // Makes the samples of `plan` next and then ends, whatever came before. No batch is in use.
   // Returns whether the source supports it. Raises kValue if it cannot follow this plan.
   virtual bool set_epoch_plan(const EpochPlan& /*plan*/) { return false; }
+  // From the next batch on, the samples of so many batches are read ahead, or as many as the
+  // definition says, if that is more. Results do not depend on it.
+  virtual void set_batches_ahead(int /*count*/) {}
   // nullopt if the source is not a reader.
   virtual std::optional<ReaderMeta> meta() { return std::nullopt; }
 };

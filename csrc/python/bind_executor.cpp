@@ -112,6 +112,8 @@ void bind_executor(nb::module_& m) {
            nb::arg("samples"), nb::arg("sources"))
       .def_prop_ro("kept", &PyExecutor::kept)
       .def_prop_ro("merged_into", &PyExecutor::merged_into)
+      .def_prop_rw("active_threads", &PyExecutor::active_threads, &PyExecutor::set_active_threads)
+      .def("set_batches_ahead", &PyExecutor::set_batches_ahead, nb::arg("count"))
       .def("memory_statistics", &PyExecutor::memory_statistics)
       .def("measures", &PyExecutor::measures)
       .def("reset_maxima", &PyExecutor::reset_maxima)

@@ -52,7 +52,9 @@ nb::dict measure_facts(const Executor& executor) {
     d["busy_ns"] = w.busy_ns;
     d["idle_ns"] = w.idle_ns;
     d["waiting_ns"] = w.waiting_ns;
+    d["parked_ns"] = w.parked_ns;
     d["claims"] = w.claims;
+    d["cpu_ns"] = w.cpu_ns;
     workers.append(d);
   }
   nb::dict all;

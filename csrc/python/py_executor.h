@@ -81,6 +81,9 @@ class PyExecutor {
   // each node the one that it was merged into.
   const std::vector<int>& kept() const { return executor().plan().graph.kept; }
   const std::vector<int>& merged_into() const { return executor().plan().graph.merged_into; }
+  void set_active_threads(int count) { executor().set_active_threads(count); }
+  int active_threads() const { return executor().active_threads(); }
+  void set_batches_ahead(int count) { executor().set_batches_ahead(count); }
   nb::dict memory_statistics() const;
   nb::dict measures() const;
   nb::list plan() const;

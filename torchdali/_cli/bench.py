@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import random
 import statistics
 import sys
@@ -22,6 +21,7 @@ from torch.utils.data import DataLoader, Dataset, RandomSampler
 from torchdali import fn, types
 from torchdali._cli.files import image_files
 from torchdali._cli.progress import track
+from torchdali._common.cpus import granted_cpus
 from torchdali.errors import ArgumentError, FileError, _make
 from torchdali.pipeline import Pipeline
 
@@ -126,7 +126,7 @@ def _advice(measured: dict[int, float], of_torch: float | None, files: int) -> s
 
 def main(arguments: Sequence[str], prog: str) -> int:
     """Runs the command; returns its exit status."""
-    processors = len(os.sched_getaffinity(0))
+    processors = granted_cpus()
     powers = sorted({processors, *(2**i for i in range(processors.bit_length()))})
     default = ",".join(str(n) for n in powers if n <= processors)
     parser = argparse.ArgumentParser(

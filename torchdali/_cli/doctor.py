@@ -19,12 +19,14 @@ from torch.utils.data import DataLoader as TorchLoader
 from torchdali._cli import AS_DALI
 from torchdali._cli.progress import lines as progress_lines
 from torchdali._cli.watch import EnoughBatches, Watch, watching
+from torchdali._common.cpus import granted_cpus
+from torchdali._common.figures import seconds
 from torchdali.errors import UnsupportedError
 from torchdali.loader import DataLoader
 from torchdali.loader._compiled.recognize import recognize
 from torchdali.profiling import profile
 from torchdali.run import run_program
-from torchdali.stats import LoaderStats, PipelineStats, _seconds
+from torchdali.stats import LoaderStats, PipelineStats
 
 __all__ = ["main", "report"]
 
@@ -32,10 +34,6 @@ _ALWAYS = 0.9
 _WAITS = 0.05  # the loop is held up if it waits for more than this share of the time
 _SLOW_START_S = 5.0
 _NEW_ITERATORS = 3
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0))
 
 
 def _of_torch_loader(watch: Watch) -> Iterator[str]:
@@ -59,12 +57,12 @@ def _of_torch_loader(watch: Watch) -> Iterator[str]:
     if loader.num_workers == 0 and waits and not engine:
         yield (
             "num_workers is 0: the loop makes each batch itself while the step waits; use "
-            f"num_workers={_processors()}"
+            f"num_workers={granted_cpus()}"
         )
-    if loader.num_workers > _processors():
+    if loader.num_workers > granted_cpus():
         yield (
-            f"num_workers is {loader.num_workers}, but there are {_processors()} processors: "
-            f"use num_workers={_processors()}"
+            f"num_workers is {loader.num_workers}, but there are {granted_cpus()} processors: "
+            f"use num_workers={granted_cpus()}"
         )
     again = watch.iterators > 1 and loader.num_workers > 0 and not engine
     if again and not loader.persistent_workers:
@@ -93,10 +91,11 @@ def _of_order(watch: Watch) -> Iterator[str]:
 def _of_pipeline(stats: PipelineStats, waits: bool) -> Iterator[str]:
     """Yields advice about a pipeline."""
     threads = len(stats.workers)
-    if waits and threads < _processors():
-        yield f"num_threads is {threads}, but there are {_processors()} processors: increase it"
-    if threads > 2 * _processors():
-        yield f"num_threads is {threads}, but there are {_processors()} processors: decrease it"
+    chosen = stats.chosen is not None and "num_threads" in stats.chosen.options
+    if waits and not chosen and threads < granted_cpus():
+        yield f"num_threads is {threads}, but there are {granted_cpus()} processors: increase it"
+    if threads > 2 * granted_cpus():
+        yield f"num_threads is {threads}, but there are {granted_cpus()} processors: decrease it"
     callbacks = [source for source in stats.sources if source.kind == "callback"]
     if waits and callbacks and stats.source_share > _WAITS:
         worst = max(callbacks, key=lambda source: source.total_ns)
@@ -128,7 +127,7 @@ def _advice(watch: Watch) -> Iterator[str]:
         )
     if watch.first_ns > _SLOW_START_S * 1e9:
         yield (
-            f"the first batch takes {_seconds(watch.first_ns)}: import and open less in the "
+            f"the first batch takes {seconds(watch.first_ns)}: import and open less in the "
             "dataset's constructor and in the modules that workers import"
         )
     if isinstance(watch.loader, TorchLoader):
@@ -146,8 +145,8 @@ def report(watch: Watch) -> str:
     counted = max(watch.batches - 1, 1)
     wait, step = watch.wait_ns / counted, watch.step_ns / max(watch.batches, 1)
     lines.append(
-        f"  {watch.batches} batches; per batch: wait {_seconds(wait)}, step {_seconds(step)}; the "
-        f"first one after {_seconds(watch.first_ns)}"
+        f"  {watch.batches} batches; per batch: wait {seconds(wait)}, step {seconds(step)}; the "
+        f"first one after {seconds(watch.first_ns)}"
     )
     if watch.wait_share > _WAITS:
         text = f"  bottleneck: the loader. The loop waits {watch.wait_share:.0%} of the time"

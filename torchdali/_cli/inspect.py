@@ -19,8 +19,8 @@ from torchdali._cli import sheet
 from torchdali._cli.progress import track
 from torchdali._cli.records import describe_records
 from torchdali._cli.samples import Entry, Listing, listing
+from torchdali._common.figures import byte_size
 from torchdali.pipeline import Pipeline
-from torchdali.stats import _bytes
 
 __all__ = ["main"]
 
@@ -96,10 +96,10 @@ def _files_text(found: Listing) -> str:
     for entry in found.entries:
         count[entry.actual] += 1
         size[entry.actual] += entry.size
-    lines = [f"{len(found.entries)} files, {_bytes(sum(size.values()))}"]
+    lines = [f"{len(found.entries)} files, {byte_size(sum(size.values()))}"]
     if found.archives:
         lines[0] += f", in {len(found.archives)} tar archives"
-    lines += [f"  {n:>8}  {_bytes(size[kind]):>8}  {kind}" for kind, n in count.most_common()]
+    lines += [f"  {n:>8}  {byte_size(size[kind]):>8}  {kind}" for kind, n in count.most_common()]
     return "\n".join(lines)
 
 

@@ -49,13 +49,13 @@ def build_run(
         TorchdaliError: the operators cannot run.
     """
     assert options.batch_size is not None
-    assert options.num_threads is not None
+    assert options.threads is not None
     device = make_device(plan.nodes, options.device_id, options.default_cuda_stream_priority)
     executor = _C.Executor(
         processes.engine_nodes(plan),
         plan.outputs,
         batch_size=options.batch_size,
-        num_threads=options.num_threads,
+        num_threads=options.threads,
         set_affinity=options.set_affinity,
         memory_stats=options.enable_memory_stats,
         device=None if device is None else device.engine,

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torchdali.stats import (
+    ChosenStats,
     OperatorPart,
     OperatorStats,
     PipelineStats,
@@ -31,7 +32,10 @@ def difference(now: Any, before: Any) -> Any:
 
 
 def from_counters(
-    counters: Mapping[str, Any], sources: Sequence[SourceStats], wall_ns: int
+    counters: Mapping[str, Any],
+    sources: Sequence[SourceStats],
+    wall_ns: int,
+    chosen: ChosenStats | None = None,
 ) -> PipelineStats:
     """Returns the statistics for the engine's counters.
 
@@ -39,6 +43,7 @@ def from_counters(
         counters: of one Executor, since its build or a time.
         sources: what Python knows of external sources.
         wall_ns: since that time.
+        chosen: for options that are "auto".
     """
     readers = tuple(
         SourceStats(
@@ -70,9 +75,12 @@ def from_counters(
                 w["idle_ns"],
                 w["waiting_ns"],
                 w["claims"],
+                w["parked_ns"],
+                w["cpu_ns"],
             )
             for index, w in enumerate(counters["workers"])
         ),
+        chosen=chosen,
     )
 
 

@@ -167,7 +167,7 @@ class Definition:
 
     def inspect(self, run: Run, options: Options) -> Inspection:
         """Returns what describes a run of this definition."""
-        return Inspection(run, self.outputs or [], options.num_threads or 1)
+        return Inspection(run, self.outputs or [], options.threads or 1)
 
     def picture(self) -> Picture:
         """Returns the graph that was defined so far."""

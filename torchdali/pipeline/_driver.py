@@ -102,6 +102,10 @@ class PipelineDriver(Protocol):
     def settle(self) -> None:
         """The caller has the outputs that were returned."""
 
+    @property
+    def queue_depth(self) -> int:
+        """Number of iterations that the built pipeline has in flight; it may change."""
+
     # -- samples that fail
 
     @property

@@ -136,7 +136,9 @@ class Inspection:
             # The sources are asked before the first batch is scheduled.
             began = filter(None, [counters["began_ns"], *inputs.asked_since()])
             begin, shown = min(began, default=counters["now_ns"]), counters
-        stats = from_counters(shown, inputs.stats(), counters["now_ns"] - begin)
+        tuner = self._run.tuner
+        chosen = None if tuner is None else tuner.stats()
+        stats = from_counters(shown, inputs.stats(), counters["now_ns"] - begin, chosen)
         if reset:
             self._baseline = counters
             executor.reset_maxima()

@@ -16,6 +16,7 @@ from torchdali._graph.draw import Picture
 from torchdali._graph.pytree import Structure
 from torchdali._sources.turn import Fed
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, TorchdaliError, _make
+from torchdali.pipeline._autotune import Controller
 from torchdali.pipeline._calls import CallFamily
 from torchdali.pipeline._checkpoint_format import Checkpoint
 from torchdali.pipeline._checkpoints import Checkpoints, ResumedAt
@@ -26,6 +27,7 @@ from torchdali.pipeline._options import Options
 from torchdali.pipeline._processes import WorkerProcesses
 from torchdali.pipeline._run import Batches, Run
 from torchdali.pipeline._submitting import next_of, share_of, submit
+from torchdali.pipeline._tuning import tune
 
 __all__ = ["PipelineParts"]
 
@@ -53,8 +55,7 @@ class PipelineParts:
 
     Raises:
         PipelineError: a checkpoint without enable_checkpointing.
-        ArgumentError, ArgumentTypeError, DataError: a checkpoint that cannot be read, or an index
-            that is no path.
+        ArgumentError, ArgumentTypeError, DataError: a checkpoint or an index cannot be read.
     """
 
     def __init__(self, options: Options, checkpoint: Any = None, jpeg_index: Any = None) -> None:
@@ -79,6 +80,7 @@ class PipelineParts:
         self.calls = CallFamily()
         self.thread = _C.OneThread()
         self.run: Run | None = None
+        self.controller: Controller | None = None  # outlives runs
         self.inspection: Inspection | None = None
         self.checkpoints: Checkpoints | None = None
         self.is_closed = False
@@ -135,6 +137,7 @@ class PipelineParts:
             raise
         if isinstance(run.executor, _C.Executor):
             self.thread.protect(run.executor)
+            self.controller = tune(run, self.options, self.controller)
         self.run, self.checkpoints = run, checkpoints
         self.inspection = self.definition.inspect(run, options)
         self.start_from, self.is_restored = None, start is not None
@@ -244,9 +247,7 @@ class PipelineParts:
     def head(self, name: str) -> str:
         """Returns a line that describes a pipeline of a class."""
         state = "closed" if self.is_closed else "not built" if self.run is None else "built"
-        sizes = (
-            -1 if n is None else n for n in (self.options.batch_size, self.options.num_threads)
-        )
+        sizes = (n or -1 for n in (self.options.batch_size, self.options.num_threads))
         return "{}: batch_size={}, num_threads={}, {}".format(name, *sizes, state)
 
     # -- PipelineDriver, except for `options` and `is_closed`
@@ -387,6 +388,11 @@ class PipelineParts:
     def trace_owners(self) -> list[int]:
         """See PipelineDriver."""
         return list(self._trace_owners)
+
+    @property
+    def queue_depth(self) -> int:
+        """See PipelineDriver."""
+        return self.built().depth
 
     def release_unused_memory(self) -> None:
         """See PipelineDriver."""

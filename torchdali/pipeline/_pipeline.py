@@ -7,7 +7,7 @@ import os
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from torchdali._common.bad_samples import BadSampleLog, ListsBadSamples
 from torchdali._common.enums import PipelineAPIType
@@ -54,13 +54,14 @@ class Pipeline(ListsBadSamples):
 
     Args:
         batch_size: the greatest number of samples in a batch.
-        num_threads: number of worker threads.
+        num_threads: number of worker threads. "auto": as many as help, at most the CPUs that the
+            process was granted; chosen while the pipeline runs (docs/guide/profiling.md).
         device_id: GPU of the pipeline; None, -1, types.CPU_ONLY_DEVICE_ID: torch's current one.
         seed: of all random values; None or negative: a new one each time.
         exec_pipelined: run ahead of the user, `prefetch_queue_depth` iterations in all.
-        prefetch_queue_depth: iterations in flight; 1 does not run ahead. With {"cpu_size": int,
-            "gpu_size": int} their sum is in flight, and at most `gpu_size` of them use
-            memory of the GPU.
+        prefetch_queue_depth: iterations in flight; 1 does not run ahead. "auto": as many as help,
+            and as many batches are read ahead. With {"cpu_size": int, "gpu_size": int} their sum is
+            in flight, and at most `gpu_size` of them use memory of the GPU.
         exec_async: accepted; workers never block the caller, only taking a batch waits.
         bytes_per_sample: accepted; memory is sized by what samples need.
         set_affinity: bind worker i to the i-th processor that the process may use.
@@ -92,17 +93,17 @@ class Pipeline(ListsBadSamples):
 
     Raises:
         ArgumentError, ArgumentTypeError: an argument is wrong.
-        UnsupportedError: an argument requires a feature that this version does not have.
+        UnsupportedError: an argument requires a feature that is missing.
     """
 
     def __init__(
         self,
         batch_size: int | None = None,
-        num_threads: int | None = None,
+        num_threads: int | Literal["auto"] | None = None,
         device_id: int | None = None,
         seed: int | None = None,
         exec_pipelined: bool = True,
-        prefetch_queue_depth: int | Mapping[str, int] = 2,
+        prefetch_queue_depth: int | Literal["auto"] | Mapping[str, int] = 2,
         exec_async: bool = True,
         bytes_per_sample: int = 0,
         set_affinity: bool = False,
@@ -145,14 +146,14 @@ class Pipeline(ListsBadSamples):
 
     batch_size: int = size("batch_size", "The most samples in a batch; -1 if missing.")
     max_batch_size: int = size("batch_size", "The same as batch_size.")
-    num_threads: int = size("num_threads", "Number of worker threads; -1 if missing.")
+    num_threads: int = size("threads", "Number of worker threads; -1 if missing.")
     device_id: int | None = option("device_id", "GPU of the pipeline, or None.")
     seed: int | None = option("seed", "The seed that was given; None: a new one each time.")
     exec_pipelined: bool = option("exec_pipelined", "Whether the pipeline runs ahead of its user.")
     exec_async: bool = option("exec_async")
     exec_separated: bool = option("exec_separated", "Whether CPU and GPU have separate queues.")
     exec_dynamic: bool = option("exec_dynamic")
-    prefetch_queue_depth: int | Mapping[str, int] = option("prefetch_queue_depth")
+    prefetch_queue_depth: int | str | Mapping[str, int] = option("prefetch_queue_depth")
     cpu_queue_size: int = option("cpu_queue_size", "Number of iterations in flight on the CPU.")
     gpu_queue_size: int = option("gpu_queue_size", "Number of iterations in flight on the GPU.")
     set_affinity: bool = option("set_affinity", "Whether worker threads are bound to processors.")
@@ -220,10 +221,9 @@ class Pipeline(ListsBadSamples):
     ) -> _Self:
         """Returns a built pipeline from what serialize() returned or wrote.
 
-        Nothing of the document is executed. The document may refer to functions of the user: their
-        modules are imported and they are called only if `allow` names them, otherwise it is
-        refused. So are operators that write files. Building reads what the definition names, such
-        as the folders of readers.
+        Nothing of the document is executed. It may refer to functions of the user: their modules
+        are imported and they are called only if `allow` names them; else it is refused. So are
+        operators that write files. Building reads what the definition names, such as folders.
 
         Args:
             serialized_pipeline: what serialize() returned.

@@ -13,6 +13,7 @@ from torchdali.errors import TorchdaliError
 from torchdali.pipeline._failures import RunFailures
 from torchdali.pipeline._feeding import Feeding
 from torchdali.pipeline._positions import RunState, SourcePositions
+from torchdali.pipeline._tuning import Tuner
 from torchdali.tensors import TensorListCPU, wrap
 
 __all__ = ["Batches", "Run"]
@@ -50,6 +51,7 @@ class Run:
         feeding: feeds the external sources without a `source`.
         is_steady: whether one schedule and one wait are all that next() does.
         failures: samples that failed and did not fail their iteration.
+        tuner: chooses `depth` and more, for options that are "auto"; None: there are none.
     """
 
     follows_epoch_plans = True
@@ -80,6 +82,7 @@ class Run:
         self.is_steady = False
         self.feeding = Feeding(executor, inputs, names, depth)
         self.failures = RunFailures(executor, lets_samples_fail)
+        self.tuner: Tuner | None = None
         self._num_outputs = num_outputs
         self._iter_setup = iter_setup
         self._check_outputs = check_outputs
@@ -125,6 +128,7 @@ class Run:
             except BaseException:
                 self.is_steady = False
                 raise
+            self._tune()
             batches = tuple([wrap(data, layout, names) for data, layout, names in result])
             if self.failures.lets_samples_fail:
                 self.failures.note()
@@ -269,6 +273,7 @@ class Run:
                 raise StopIteration
             self.raise_deferred()
         result = executor.wait()
+        self._tune()
         batches = tuple([wrap(data, layout, names) for data, layout, names in result])
         if self.failures.lets_samples_fail:
             self.failures.note()
@@ -279,6 +284,15 @@ class Run:
                 executor.holds = False  # the next call returns the iteration after it
                 raise
         return batches
+
+    def _tune(self) -> None:
+        if self.tuner is None:
+            return
+        more = self.tuner.note_batch() - self.depth
+        if more:
+            self.depth, self.is_steady = self.depth + more, False
+            if self._has_scheduled:  # otherwise next() fills the queue
+                self._deferred_schedules = max(0, self._deferred_schedules + more)
 
     # -- epochs and positions
 

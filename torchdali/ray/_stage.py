@@ -12,6 +12,7 @@ from typing import Any
 import ray
 
 from torchdali._common.bad_samples import ON_ERROR
+from torchdali._common.cpus import granted_cpus, limit_cpus
 from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -84,6 +85,9 @@ class StageOptions:
         self.max_errors, self.errors_file = max_errors, errors_file
         self.fields, self.name_column = fields, name_column
         cpus = assigned_cpus()
+        if cpus is not None:
+            limit_cpus(cpus)
+            cpus = granted_cpus()
         self.pipeline_options = {
             **({} if cpus is None else {"num_threads": cpus}),
             **(pipeline_options or {}),

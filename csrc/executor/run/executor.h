@@ -122,6 +122,13 @@ class Executor {
   // a source cannot continue from its state.
   void restore(const ExecutorState& state);
   int64_t iterations_taken() const { return taken_.iterations; }
+  // The workers that take tasks: see Scheduler.
+  void set_active_threads(int count) { scheduler_->set_active_threads(count); }
+  int active_threads() const { return scheduler_->active_threads(); }
+  // Readers read at least so many batches ahead: see Source.
+  void set_batches_ahead(int count) {
+    for (const int n : plan_.sources) source(n).set_batches_ahead(count);
+  }
   // Per step, since the start.
   std::vector<OperatorMeasure> operator_measures() const { return meters_.read(plan_); }
   SchedulerMeasure scheduler_measure() const { return scheduler_->measure(); }

@@ -46,7 +46,9 @@ JobStages::JobStages(std::vector<StageTraits> traits)
 }
 
 Scheduler::Scheduler(int num_threads, const std::vector<int>& cpus)
-    : work_(num_threads), times_(new WorkerTimes[static_cast<size_t>(num_threads)]) {
+    : work_(num_threads),
+      active_(num_threads),
+      times_(new WorkerTimes[static_cast<size_t>(num_threads)]) {
   workers_.reserve(num_threads);
   try {
     for (int i = 0; i < num_threads; ++i) start_worker(i, cpus);
@@ -177,13 +179,23 @@ int Scheduler::pending() const {
   return static_cast<int>(entries_.size());
 }
 
+void Scheduler::set_active_threads(int count) {
+  {
+    const std::lock_guard lock(mutex_);
+    active_ = std::clamp(count, 1, std::max(1, num_threads()));
+  }
+  work_.notify_all();  // those that are parked work, and those that sleep park
+}
+
 SchedulerMeasure Scheduler::measure() const {
   SchedulerMeasure result;
   const std::lock_guard lock(mutex_);
   result.began_ns = idle_clock_.began_ns();
   consumer_.read(result);
-  for (size_t i = 0; i < workers_.size(); ++i)
+  for (size_t i = 0; i < workers_.size(); ++i) {
     result.workers.push_back(times_[i].read(idle_clock_));
+    result.workers.back().cpu_ns = cpu_ns(workers_[i].native_handle());
+  }
   return result;
 }
 
@@ -230,7 +242,7 @@ int Scheduler::claim_size(const Entry& e) const {
   const int left = e.num_tasks - e.next_task;
   // The last task of a claim has no other one to be continued with. At the end of a stage, though,
   // another worker may take tasks sooner.
-  int least = e.takes_two ? std::clamp(left / (2 * num_threads()), 1, kTasksInPairs) : 1;
+  int least = e.takes_two ? std::clamp(left / (2 * active_), 1, kTasksInPairs) : 1;
   if (ns <= 0) return least;
   least = std::min(least, static_cast<int>(std::clamp(kPairsNs / ns, 2.0, 1.0 * kTasksInPairs)));
   return static_cast<int>(
@@ -276,6 +288,18 @@ int64_t Scheduler::sleep(std::unique_lock<std::mutex>& lock, int worker, int64_t
   work_.sleep(worker, lock, [this](auto& unlocked) { spin_lock(unlocked); });
   const int64_t woke = now_ns();
   times.end_sleep(woke, idle_clock_);
+  return woke;
+}
+
+int64_t Scheduler::park(std::unique_lock<std::mutex>& lock, int worker, int64_t now) {
+  // It may have been woken for a task.
+  if (can_use_another_worker()) work_.notify_one();
+  WorkerTimes& times = times_[worker];
+  times.begin_park(now);
+  while (!closing_ && worker >= active_)
+    work_.rest(worker, lock, [this](auto& unlocked) { spin_lock(unlocked); });
+  const int64_t woke = now_ns();
+  times.end_park(woke);
   return woke;
 }
 
@@ -334,7 +358,8 @@ void Scheduler::worker_loop(int worker) {
   Wakeups wakeups;
   std::unique_lock lock(mutex_);
   while (true) {
-    Entry* e = find_work();
+    const bool is_active = worker < active_;
+    Entry* e = is_active ? find_work() : nullptr;
     if (e == nullptr) {
       if (wakeups.any()) {
         lock.unlock();
@@ -343,7 +368,7 @@ void Scheduler::worker_loop(int worker) {
         continue;
       }
       if (closing_) return;
-      now = sleep(lock, worker, now);
+      now = is_active ? sleep(lock, worker, now) : park(lock, worker, now);
       woke = true;
       continue;
     }

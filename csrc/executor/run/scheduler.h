@@ -91,6 +91,13 @@ class Scheduler {
   void close();
   int pending() const;
   int num_threads() const { return static_cast<int>(workers_.size()); }
+  // The workers that take tasks, the first ones; the others are parked, from their present tasks
+  // on. At first all are active. From 1 to num_threads(); results do not depend on it. Any thread.
+  void set_active_threads(int count);
+  int active_threads() const {
+    const std::lock_guard lock(mutex_);
+    return active_;
+  }
   // Since the start. Any thread.
   SchedulerMeasure measure() const;
   // Maxima start over. Any thread.
@@ -146,6 +153,8 @@ class Scheduler {
   // The following are called with the lock.
   // Sleeps until there may be work. Returns the time.
   int64_t sleep(std::unique_lock<std::mutex>& lock, int worker, int64_t now);
+  // Sleeps until the worker is to be active. Returns the time.
+  int64_t park(std::unique_lock<std::mutex>& lock, int worker, int64_t now);
   // The number of finished jobs before the first unfinished one.
   int num_ready() const;
   void trace_ready(uint32_t owner) const;
@@ -167,12 +176,13 @@ class Scheduler {
   WorkerBells work_;
   std::condition_variable done_;
   std::deque<Entry> entries_;  // oldest first
+  int active_ = 0;             // workers that are not parked
   bool consumer_waits_ = false;
   bool closing_ = false;
   IdleClock idle_clock_;
   ConsumerTimes consumer_;
-  std::unique_ptr<WorkerTimes[]> times_;  // per worker
-  std::vector<std::thread> workers_;
+  std::unique_ptr<WorkerTimes[]> times_;      // per worker
+  mutable std::vector<std::thread> workers_;  // native_handle() is not const
 };
 
 }  // namespace torchdali

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "executor/run/scheduler_meters.h"
 
+#include <time.h>
+
 #include "core/trace.h"
 
 namespace torchdali {
+
+int64_t cpu_ns(pthread_t thread) {
+  clockid_t clock;
+  timespec time{};
+  if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
 
 WorkerMeasure WorkerTimes::read(const IdleClock& clock) const {
   WorkerMeasure result;
@@ -23,6 +32,7 @@ WorkerMeasure WorkerTimes::read(const IdleClock& clock) const {
     result.idle_ns += idle;
     result.waiting_ns += now - asleep_since_ - idle;
   }
+  result.parked_ns = parked_.get() + (parked_since_ == 0 ? 0 : now - parked_since_);
   const int64_t begin = begin_.load(std::memory_order_relaxed);
   result.wall_ns = begin == 0 ? 0 : now - begin;
   return result;

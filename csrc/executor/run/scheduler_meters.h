@@ -2,6 +2,8 @@
 // What the threads of a Scheduler spend their time on.
 #pragma once
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -19,7 +21,9 @@ struct WorkerMeasure {
   int64_t busy_ns = 0;     // in tasks
   int64_t idle_ns = 0;     // every submitted job was finished: the consumer is slower
   int64_t waiting_ns = 0;  // jobs were unfinished, but had no task that could be claimed
+  int64_t parked_ns = 0;   // Scheduler::set_active_threads()
   int64_t claims = 0;
+  int64_t cpu_ns = 0;  // in which it computed, not of the wall time above
 };
 
 struct SchedulerMeasure {
@@ -31,6 +35,9 @@ struct SchedulerMeasure {
   // How often, and how long, the consumer waited.
   int64_t waits = 0, wait_ns = 0, max_wait_ns = 0;
 };
+
+// The time that a thread has computed; 0 if the system does not tell.
+int64_t cpu_ns(pthread_t thread);
 
 // How long no job was unfinished. Under the scheduler's lock.
 class IdleClock {
@@ -80,14 +87,20 @@ class alignas(64) WorkerTimes {
     waiting_.add(now - asleep_since_ - idle);
     asleep_since_ = 0;
   }
+  void begin_park(int64_t now) { parked_since_ = now; }
+  void end_park(int64_t now) {
+    parked_.add(now - parked_since_);
+    parked_since_ = 0;
+  }
   // Any thread, under the scheduler's lock.
   WorkerMeasure read(const IdleClock& clock) const;
 
  private:
-  Counter busy_, idle_, waiting_, claims_;
+  Counter busy_, idle_, waiting_, parked_, claims_;
   std::atomic<int64_t> begin_{0};       // 0: not yet
   std::atomic<int64_t> busy_since_{0};  // 0: in no task
   int64_t asleep_since_ = 0;            // 0: awake
+  int64_t parked_since_ = 0;            // 0: active
   int64_t idle_before_ = 0;             // of the IdleClock, when it went to sleep
 };
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace torchdali {
@@ -39,13 +40,19 @@ class WorkerBells {
   template <class Relock>
   void sleep(int worker, std::unique_lock<std::mutex>& lock, Relock&& relock) {
     asleep_.push_back(worker);
+    rest(worker, lock, std::forward<Relock>(relock));
+    // It was not taken if notify_all() rang, or if it was awake when it was rung before.
+    if (any_asleep()) std::erase(asleep_, worker);
+  }
+
+  // The same, but take() does not choose the worker.
+  template <class Relock>
+  void rest(int worker, std::unique_lock<std::mutex>& lock, Relock&& relock) {
     lock.unlock();
     sem_t& rings = bells_[worker].rings;
     while (::sem_wait(&rings) != 0 && errno == EINTR) {
     }
     relock(lock);
-    // It was not taken if notify_all() rang, or if it was awake when it was rung before.
-    if (any_asleep()) std::erase(asleep_, worker);
   }
 
   // With or without the lock. Bells that ring more than once wake more than once.

@@ -71,10 +71,11 @@ SchemaBuilder& reader_args(SchemaBuilder& schema) {
 
 Reader::Reader(const OpSpec& spec, size_t open_files, io::OpenInput open_file)
     : buckets_(spec),
-      samples_ahead_(
+      least_samples_ahead_(
           std::min(std::min(spec.get<int64_t>("prefetch_queue_depth"), kMaxSamplesAhead) *
                        spec.max_batch_size,
                    kMaxSamplesAhead)),
+      samples_ahead_(least_samples_ahead_),
       maps_(open_files > 0 && !spec.get<bool>("dont_use_mmap")),
       files_(std::make_shared<io::OpenFiles>(open_files, open_file)),
       ahead_(
@@ -106,6 +107,11 @@ Reader::Reader(const OpSpec& spec, size_t open_files, io::OpenInput open_file)
                         ? static_cast<uint64_t>(spec.get<int64_t>("shuffle_after_epoch_seed"))
                         : 0;
   }
+}
+
+void Reader::set_batches_ahead(int count) {
+  samples_ahead_ =
+      std::clamp(int64_t{count} * options_.batch_size, least_samples_ahead_, kMaxSamplesAhead);
 }
 
 void Reader::prepare() {

@@ -71,6 +71,7 @@ class Reader : public Source {
   bool set_epoch_plan(const EpochPlan& plan) final;
   SourceState state(int64_t position) final;
   int64_t restore(const SourceState& state) final;
+  void set_batches_ahead(int count) final;
   std::optional<ReaderMeta> meta() final;
 
  protected:
@@ -125,7 +126,8 @@ class Reader : public Source {
   std::shared_ptr<const BucketOrder> plan_buckets_;
   int64_t position_ = 0;     // of the next batch; with the seed, the whole state of the reader
   bool needs_plan_ = false;  // restored to the position of a plan
-  const int64_t samples_ahead_;
+  const int64_t least_samples_ahead_;  // of the definition
+  int64_t samples_ahead_;
   const bool maps_;                            // files that stay open, unless `dont_use_mmap`
   int64_t announced_ = 0;                      // positions before it, to ahead_
   std::vector<io::ReadQueue::Item> upcoming_;  // about to be announced together

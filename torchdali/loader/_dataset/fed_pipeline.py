@@ -211,6 +211,11 @@ class FedPipeline:
         self.position = position + batch.size
         return submitted
 
+    @property
+    def depth(self) -> int:
+        """Number of batches that it has in work."""
+        return driver_of(self.pipeline).queue_depth
+
     def settle(self) -> None:
         """The user has what outputs_of() has returned."""
         driver_of(self.pipeline).settle()

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Mapping
 from typing import Any
 
+from torchdali._common.cpus import granted_cpus
 from torchdali._common.location import find_user_location
 from torchdali._graph.arguments import unknown_name
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
@@ -84,7 +84,7 @@ class PipelineOptions:
                 location=find_user_location(),
             )
         defaults = {
-            "num_threads": max(1, len(os.sched_getaffinity(0))),
+            "num_threads": granted_cpus(),
             "prefetch_queue_depth": _DEPTH,
             "enable_checkpointing": True,  # each epoch begins at a checkpoint
         }

@@ -114,6 +114,7 @@ class PipelineStage(Stage):
         pipeline, submitted, batch = begun
         self._bad_samples.sources = self._sources_of(batch)
         made = pipeline.outputs_of(submitted, batch)
+        self.depth = pipeline.depth - 1  # it may have been chosen anew
         if made is None:
             return NO_SAMPLES
         return made if self._is_filled else self._finish_batch(made)

@@ -81,7 +81,7 @@ class DebugDefinition(Definition):
             seed=seed,
             device_id=options.device_id,
             stream_priority=options.default_cuda_stream_priority,
-            num_threads=options.num_threads,
+            num_threads=options.threads,
             set_affinity=options.set_affinity,
         )
         return DebugRun(executor, options, seed)
