@@ -106,7 +106,7 @@ def _contents(path: str | os.PathLike[str]) -> Any:
         if not stat.S_ISREG(status.st_mode):
             return np.fromfile(path, np.uint8)
         contents = np.empty(status.st_size, np.uint8)
-        missing = memoryview(contents)
+        missing = contents.data
         while missing and (count := os.readv(descriptor, [missing])):
             missing = missing[count:]
         return contents[: len(contents) - len(missing)]
