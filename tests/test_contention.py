@@ -98,7 +98,7 @@ def test_threads_take_no_lock_and_no_memory_for_a_tiny_sample(library):
 def test_the_model_is_limited_by_what_one_thread_at_a_time_does():
     free = model.Sample("imagenet", 600.0, {}, 50.0, 0.1)
     assert model.expected(free, 16, 60.0).share == pytest.approx(1.0)
-    locked = model.Sample("imagenet", 600.0, {"the scheduler": 20.0}, 50.0, 0.1)
+    locked = model.Sample("imagenet", 600.0, {"the scheduler": 60.0}, 50.0, 0.1)
     slow, slower = (model.expected(locked, 128, ns) for ns in model.TRANSFER_NS)
-    assert slower.samples_per_s < slow.samples_per_s < 1e9 / (20 * (50 + 3 * 60)) + 1
+    assert slower.samples_per_s < slow.samples_per_s < 1e9 / (60 * (50 + 3 * 60)) + 1
     assert "the scheduler" in slower.limit

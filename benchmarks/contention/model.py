@@ -30,9 +30,9 @@ class Lock:
     lines: int
 
 
-# What others only read stays in the caches. The scheduler: the mutex; the job's claims; the averages
-# of its stages. A ragged batch: the mutex with the blocks; a block; the count of its storage. Open
-# files: the mutex with the list; the entry; the one before; the count of the file.
+# What others only read stays in the caches. The scheduler: the mutex; the job's claims; the average
+# time of the stage. A ragged batch: the mutex with the blocks; a block; the count of its storage.
+# Open files: the mutex with the list; the entry; the one before; the count of the file.
 LOCKS = (
     Lock("the scheduler", "torchdali::Scheduler::", 3),
     Lock("ragged batches", "torchdali::Batch::", 3),
