@@ -45,6 +45,7 @@ PARTS = (
     "workers",
     "scale",
     "scheduler",
+    "contention",
     "audio",
     "video",
 )

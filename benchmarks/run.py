@@ -13,7 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks import audio, harness, memory, microseconds, scheduler, tables, video
+from benchmarks import audio, contention, harness, memory, microseconds, scheduler, tables, video
 from benchmarks.ops import (
     building,
     expressions,
@@ -357,7 +357,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         )
         peers = [p for p in scale.MEMORY if p.startswith(tuple(options.peers))]
         results += scale.measure_memory(peers, axes, min(rounds, 3))
-    for module in (formats, audio, video):
+    for module in (formats, audio, video, contention):
         if module.__name__.rpartition(".")[2] in options.parts:
             results += module.measure(options, rounds, seconds)
     if "scheduler" in options.parts:

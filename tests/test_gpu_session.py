@@ -47,12 +47,13 @@ def test_every_step_runs_although_one_fails(tree):
     done = call(tree, "--out", str(tree / "out"))
     assert done.returncode == 1, done.stderr
     logs = {path.stem: path.read_text() for path in (tree / "out").iterdir()}
-    assert set(logs) == {"build", "test", "memcheck", "racecheck", "initcheck", "bench"}
+    assert set(logs) == {"build", "test", "memcheck", "racecheck", "initcheck", "cores", "bench"}
     assert logs["build"] == "archs 90\n"
     assert "-m pytest -q -m cuda" in logs["test"]
     assert "--tool racecheck" in logs["racecheck"]
     assert "build: exit 3" in done.stdout
     assert 500 < int(logs["bench"].split("--limit ")[1].split()[0]) < 540
+    assert "-m benchmarks.contention --data" in logs["cores"]
     assert "bench: exit 0" in done.stdout
 
 

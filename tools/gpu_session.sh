@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs what needs a GPU, for machines that are lent for minutes, without a network:
 #   tools/gpu_session.sh prepare DATA [WHEEL...]   beforehand, where the images are
-#   tools/gpu_session.sh [--out DIR] [--seconds N] [STEP...]   on the machine; STEP: build test sanitize bench
+#   tools/gpu_session.sh [--out DIR] [--seconds N] [STEP...]   on the machine; STEP: build test sanitize cores bench
 # prepare copies an even selection of DATA's JPEG files (24 MB), and wheels of what the machine lacks, to
 # build/gpu_session and build/wheels. Take both folders to the machine with the checkout. It uses the
 # installed torch and packages.
 # A step that fails does not stop the others. After N seconds (540 by default) the present one is stopped and
 # the rest is skipped. DIR (default build/gpu_session/out) gets the log of each step, the record of the tests
 # (ran_on_gpu.json, for tests/gpu/) and the results of the benchmark: bench.json, for benchmarks/results/gpu/,
-# bench.overlap.svg and bench.trace.json.gz. bench.log ends with which way to decode wins where.
+# bench.overlap.svg and bench.trace.json.gz. bench.log ends with which way to decode wins where. cores.json has
+# the throughput of the machine's cores, for benchmarks/results/cores/.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
@@ -41,11 +42,11 @@ while [ $# -gt 0 ]; do
   case $1 in
     --out) out=$2; shift 2 ;;
     --seconds) limit=$2; shift 2 ;;
-    build | test | sanitize | bench) steps+=("$1"); shift ;;
+    build | test | sanitize | cores | bench) steps+=("$1"); shift ;;
     *) sed -n '4,5s/^# *//p' "$0" >&2; exit 2 ;;
   esac
 done
-[ ${#steps[@]} -gt 0 ] || steps=(build test sanitize bench)
+[ ${#steps[@]} -gt 0 ] || steps=(build test sanitize cores bench)
 
 mkdir -p "$out"
 py=.venv/bin/python
@@ -94,6 +95,9 @@ for step in "${steps[@]}"; do
         run "$tool" "$((share--))" compute-sanitizer --tool "$tool" --error-exitcode 1 --target-processes all \
           "$py" -m pytest -q -x -m cuda tests/gpu/test_gpu_matches_cpu.py -k any_size
       done
+      ;;
+    cores)
+      run cores 5 "$py" -m benchmarks.contention --data "$kept/images" --out "$out/cores.json"
       ;;
     bench)
       run bench 1 "$py" -m benchmarks.gpu --data "$kept/images" --out "$out/bench.json" --limit $(($(left) - 15))

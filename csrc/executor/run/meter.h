@@ -15,7 +15,7 @@
 namespace torchdali {
 
 // One step on one worker. Times and bytes are those of the samples that were timed.
-struct StepMeter {
+struct alignas(64) StepMeter {
   Counter skipped;  // samples that failed before the step, or failed a guard of it
   Counter timed, ns, bytes;
   Maximum max_ns;
@@ -26,7 +26,7 @@ struct StepMeter {
 
 // One sample stage on one worker: decides which samples are timed. Time stamps cost two thirds of
 // the time of a trivial sample, so only as many samples are timed as keep their share below kShare.
-class SampleStageMeter {
+class alignas(64) SampleStageMeter {
  public:
   // Counts a sample. Returns whether to time it.
   bool next() {
@@ -55,7 +55,7 @@ class SampleStageMeter {
   uint64_t random_ = 1;
 };
 
-struct WorkerMeter {
+struct alignas(64) WorkerMeter {
   explicit WorkerMeter(const ExecutionPlan& plan)
       : steps(plan.steps.size()), stages(plan.sample_stages.size()) {}
   std::vector<StepMeter> steps;

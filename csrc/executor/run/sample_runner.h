@@ -58,8 +58,8 @@ inline void add_branch_rule(Error& e) {
                 "; both branches of a condition give one type, number of dimensions and layout");
 }
 
-// One worker thread.
-class SampleRunner final : private SampleMemory {
+// One worker thread. Shares no cache line with the runner of another one.
+class alignas(64) SampleRunner final : private SampleMemory {
  public:
   SampleRunner(const ExecutionPlan& plan, Meters& meters, int worker);
   // Runs a sample stage for one sample, unless the sample is bad. An OperatorError is thrown, or
