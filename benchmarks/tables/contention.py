@@ -153,7 +153,24 @@ def ceiling_table(document: dict[str, Any]) -> str:
             f"requesting thread per sample; next limit at {CORES[-1]} cores: {last.limit}."
         )
     header = ["samples/s", *(f"{cores} cores" for cores in CORES)]
-    return "\n\n".join([markdown(header, rows), " ".join(notes)])
+    return "\n\n".join([markdown(header, rows), " ".join(notes), _requesting(document)])
+
+
+def _requesting(document: dict[str, Any]) -> str:
+    """The throughput at which one thread is busy with asking for batches and taking them."""
+    least: dict[str, float] = {}
+    for result in _results(document, "counts"):
+        us = median(result, "consumer_us_per_batch") / median(result, "samples_per_batch")
+        name = result["axes"]["workload"]
+        least[name] = min(us, least.get(name, us))
+    shown = [
+        f"{WORKLOADS[name].title}: {us:.2g} µs, {1e6 / us:,.0f} samples/s"
+        for name, us in sorted(least.items(), key=lambda item: -item[1])
+    ]
+    return (
+        "The requesting thread per sample, and the throughput at which it is always busy, while "
+        f"its calls are counted: {'; '.join(shown)}."
+    )
 
 
 def throughput_table(document: dict[str, Any]) -> str:
