@@ -211,7 +211,7 @@ size_t sequence_length(std::string_view text, size_t at) {
 }
 
 // Returns `text` as a JSON string. Names of files may contain bytes that are not UTF-8.
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   std::string out = "\"";
   for (size_t i = 0; i < text.size();) {
     const size_t length = sequence_length(text, i);
@@ -322,12 +322,12 @@ Totals Session::write(const std::string& path, const std::vector<uint32_t>& owne
       if (!named) {
         named = true;
         file.put(metadata("thread_name", pid, buffer->thread,
-                          "\"name\":" + quoted(buffer->thread_name)));
+                          "\"name\":" + json_text(buffer->thread_name)));
       }
       ++totals.events;
       const LabelText& text = texts[event.label];
       const std::string head = str_cat(
-          ",\n{\"name\":", quoted(text.name), ",\"cat\":", quoted(text.kind), ",\"pid\":", pid,
+          ",\n{\"name\":", json_text(text.name), ",\"cat\":", json_text(text.kind), ",\"pid\":", pid,
           ",\"tid\":", buffer->thread, ",\"ts\":", microseconds(event.start_ns));
       if (event.counter) {
         file.put(str_cat(head, ",\"ph\":\"C\",\"id\":", event.owner,
@@ -345,9 +345,9 @@ Totals Session::write(const std::string& path, const std::vector<uint32_t>& owne
       if (event.iteration >= 0) args += str_cat(",\"iteration\":", event.iteration);
       if (event.sample >= 0) args += str_cat(",\"sample\":", event.sample);
       if (event.sample >= 0 && !source.empty() && event.start_ns < source_end)
-        args += ",\"source\":" + quoted(source);
+        args += ",\"source\":" + json_text(source);
       if (event.bytes >= 0) args += str_cat(",\"bytes\":", event.bytes);
-      if (!text.detail.empty()) args += ",\"location\":" + quoted(text.detail);
+      if (!text.detail.empty()) args += ",\"location\":" + json_text(text.detail);
       file.put(str_cat(head, ",\"ph\":\"X\",\"dur\":", microseconds(event.ns), ",\"args\":{", args,
                        "}}"));
     }
