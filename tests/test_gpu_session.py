@@ -31,6 +31,7 @@ def tree(tmp_path: Path) -> Path:
     for name in ("make", "compute-sanitizer"):
         program(tmp_path / "bin" / name, says)
     program(tmp_path / "bin" / "nvidia-smi", "echo 9.0")
+    program(tmp_path / "tools" / "setup_env.sh", says)
     return tmp_path
 
 
@@ -43,18 +44,29 @@ def call(tree: Path, *args: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_step_runs_although_one_fails(tree):
-    program(tree / "bin" / "make", 'echo "archs $TORCHDALI_CUDA_ARCHS"; exit 3')
+    program(tree / "bin" / "make", 'echo "archs $TORCHDALI_CUDA_ARCHS"')
+    program(tree / "bin" / "compute-sanitizer", 'echo "$*"; exit 3')
     done = call(tree, "--out", str(tree / "out"))
     assert done.returncode == 1, done.stderr
     logs = {path.stem: path.read_text() for path in (tree / "out").iterdir()}
     assert set(logs) == {"build", "test", "memcheck", "racecheck", "initcheck", "cores", "bench"}
+    assert "setup_env.sh .venv build\n" in done.stdout
+    assert (tree / ".venv" / ".setup").exists()
     assert logs["build"] == "archs 90\n"
     assert "-m pytest -q -m cuda" in logs["test"]
     assert "--tool racecheck" in logs["racecheck"]
-    assert "build: exit 3" in done.stdout
+    assert "memcheck: exit 3" in done.stdout
     assert 500 < int(logs["bench"].split("--limit ")[1].split()[0]) < 540
     assert "-m benchmarks.contention --data" in logs["cores"]
     assert "bench: exit 0" in done.stdout
+
+
+def test_a_build_that_fails_ends_the_session(tree):
+    program(tree / "bin" / "make", "echo error; exit 3")
+    done = call(tree, "--out", str(tree / "out"))
+    assert done.returncode == 1
+    assert "build: exit 3" in done.stdout
+    assert [path.name for path in (tree / "out").iterdir()] == ["build.log"]
 
 
 def test_what_is_left_is_skipped_when_the_time_is_over(tree):

@@ -6,7 +6,7 @@
 # prepare copies an even selection of DATA's JPEG files (24 MB), and wheels of what the machine lacks, to
 # build/gpu_session and build/wheels. Take both folders to the machine with the checkout. It uses the
 # installed torch and packages.
-# A step that fails does not stop the others. After N seconds (540 by default) the present one is stopped and
+# A step that fails does not stop the others, except the build. After N seconds (540 by default) the present one is stopped and
 # the rest is skipped. DIR (default build/gpu_session/out) gets the log of each step, the record of the tests
 # (ran_on_gpu.json, for tests/gpu/) and the results of the benchmark: bench.json, for benchmarks/results/gpu/,
 # bench.overlap.svg and bench.trace.json.gz. bench.log ends with which way to decode wins where. cores.json has
@@ -17,6 +17,7 @@ cd "$(dirname "$0")/.." || exit
 kept=build/gpu_session
 out=$kept/out
 limit=540
+py=.venv/bin/python
 
 prepare() { # prepare DATA [WHEEL...]
   local data=$1
@@ -27,7 +28,10 @@ prepare() { # prepare DATA [WHEEL...]
     { size[NR] = $1; sub(/^[0-9]+ /, ""); path[NR] = $0; total += size[NR] }
     END { for (i = 1; i <= NR; ++i) if ((due += limit / total) >= 1 || total <= limit) { due -= 1; print path[i] } }' |
     { number=0; while IFS= read -r file; do cp "$file" "$kept/images/$((number += 1)).jpg"; done; }
-  if [ $# -gt 0 ]; then mkdir -p build/wheels && cp "$@" build/wheels/; fi
+  mkdir -p build/wheels
+  [ $# = 0 ] || cp "$@" build/wheels/
+  # The only package of the build that such a machine is likely to lack.
+  "$py" -m pip download -q --no-deps -d build/wheels "$("$py" tools/requirements.py build | grep nanobind)"
   du -sh "$kept"
 }
 
@@ -49,7 +53,6 @@ done
 [ ${#steps[@]} -gt 0 ] || steps=(build test sanitize cores bench)
 
 mkdir -p "$out"
-py=.venv/bin/python
 jobs=$(nproc)
 # Nothing is fetched: installing fails at once instead of waiting for a network.
 export TORCHDALI_APT=0 PIP_NO_INDEX=1 PIP_DISABLE_PIP_VERSION_CHECK=1
@@ -77,13 +80,16 @@ run() { # run NAME SHARE COMMAND...: a step within 1/SHARE of the time that is l
   code=$?
   [ $code = 0 ] || { failed=1 && tail -n 25 "$out/$name.log"; }
   summary+=("$name: exit $code, $((SECONDS - began)) s; $(tail -n 1 "$out/$name.log" | cut -c 1-120)")
+  return $code
 }
 
 for step in "${steps[@]}"; do
   case $step in
     build)
       nvidia-smi -L
-      run build 1 make build JOBS="$jobs"
+      # Without the packages of the tests that the machine lacks: those tests are skipped.
+      tools/setup_env.sh .venv build && touch .venv/.setup
+      run build 1 make build JOBS="$jobs" || break
       ;;
     test)
       run test 1 "$py" -m pytest -q -m cuda -n "$jobs" --gpu-record "$out/ran_on_gpu.json" --durations 15
