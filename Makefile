@@ -27,11 +27,14 @@ endif
 ifneq ($(wildcard .venv-elastic/bin/python),)
 export TORCHDALI_ELASTIC_PYTHON ?= $(CURDIR)/.venv-elastic/bin/python
 endif
+ifneq ($(wildcard .venv-field/bin/python),)
+export TORCHDALI_FIELD_PYTHON ?= $(CURDIR)/.venv-field/bin/python
+endif
 export MAX_JOBS ?= $(JOBS)
 
 .PHONY: help setup quickstart test test-fast test-gpu lint types format tidy generate sanitize fuzz \
-  fuzz-jpeg fuzz-parser coverage mutants bench bench-gpu bench-elastic docs site site-version build wheel test-wheel test-cross \
-  clean lint-tools browser dali peers elastic-peers torchvision
+  fuzz-jpeg fuzz-parser coverage mutants bench bench-gpu bench-elastic bench-field docs site site-version build wheel test-wheel \
+  test-cross clean lint-tools browser dali peers elastic-peers field-peers torchvision
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -148,6 +151,10 @@ bench-gpu: $(SETUP) ## run the GPU benchmarks (DATA=DIR); writes to benchmarks/r
 bench-elastic: $(BUILT) ## kill and resume loaders (ARGS="torchdali --kills 4"); writes to benchmarks/results/elastic
 	$(PY) -m benchmarks.elastic $(ARGS)
 
+bench-field: $(BUILT) ## run the benchmarks of other projects (DATA=DIR); writes to benchmarks/results/field
+	@test -n "$(DATA)" || { echo 'usage: make bench-field DATA=DIR (a folder with JPEG files)'; exit 2; }
+	$(PY) -m benchmarks.field --data $(DATA) $(ARGS)
+
 docs: $(BUILT) ## write reference pages, and benchmark tables in README and docs
 	$(PY) -m tools.docs.generate
 	$(PY) -m benchmarks.report
@@ -173,6 +180,10 @@ peers: ## create .venv-peers with torchvision and SPDL (needs FFmpeg), for bench
 
 elastic-peers: $(SETUP) ## create .venv-elastic with loaders that can be resumed, with the torch of .venv
 	@tools/setup_peer.sh .venv-elastic elastic-peers $(PY)
+
+field-peers: peers ## create .venv-field with peers of bench-field; FFCV also needs libopencv-dev and libturbojpeg0-dev
+	@tools/setup_peer.sh .venv-field field-peers .venv-peers/bin/python
+	@tools/setup_ffcv.sh .venv-field || echo "FFCV cannot be built here; bench-field leaves it out"
 
 clean: ## remove build results, except .venv
 	rm -rf build dist out *.egg-info torchdali/*.so torchdali/_build_info.py $(BUILT)

@@ -79,20 +79,29 @@ def measure_each(
     warm_up: int,
 ) -> list[dict[str, Any]]:
     """Like measure(), for several axes: one process per peer runs them one after the other."""
+    return measure_by(
+        benchmark,
+        peers,
+        axes,
+        lambda peer: metrics(peer.measure(seconds, warm_up)),
+        rounds=rounds,
+    )
+
+
+def measure_by(
+    benchmark: str,
+    peers: list[str],
+    axes: Iterable[dict[str, Any]],
+    one_round: Callable[[Peer], dict[str, float]],
+    *,
+    rounds: int,
+) -> list[dict[str, Any]]:
+    """Like measure_each(), with what a function returns for a peer's part of a round."""
     running: dict[str, Peer] = {}
     results: list[dict[str, Any]] = []
     try:
         for one in axes:
-            results += _measure(
-                running,
-                benchmark,
-                peers,
-                one,
-                metrics,
-                rounds=rounds,
-                seconds=seconds,
-                warm_up=warm_up,
-            )
+            results += _measure(running, benchmark, peers, one, one_round, rounds=rounds)
     finally:
         for peer in running.values():
             peer.close()
@@ -104,11 +113,9 @@ def _measure(
     benchmark: str,
     peers: list[str],
     axes: dict[str, Any],
-    metrics: Callable[[dict[str, float]], dict[str, float]],
+    one_round: Callable[[Peer], dict[str, float]],
     *,
     rounds: int,
-    seconds: float,
-    warm_up: int,
 ) -> list[dict[str, Any]]:
     # Results are published, so they do not name local folders.
     shown = {name: value for name, value in axes.items() if name != "data"}
@@ -138,11 +145,11 @@ def _measure(
             if entry["peer"] not in values:
                 continue
             try:
-                measured = running[entry["peer"]].measure(seconds, warm_up)
+                measured = one_round(running[entry["peer"]])
             except PeerError as error:  # it does not support these axes
                 leave(entry, error)
                 continue
-            for metric, value in metrics(measured).items():
+            for metric, value in measured.items():
                 values[entry["peer"]].setdefault(metric, []).append(value)
         progress(f"{benchmark} {shown}: round {number + 1} of {rounds}")
     for entry in results:

@@ -31,6 +31,8 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 # Peers that `make peers` installs, besides those with torchvision.
 RIVALS = ("spdl", "kornia", "torchaudio", "librosa", "kaldi", "soundfile", "soxr")
 RIVALS += ("pyav", "decord", "torchcodec", "torchcodec-approximate")
+# Peers that `make field-peers` installs.
+FIELD = ("ffcv", "litdata", "mosaicml", "webdataset-s3")
 
 
 class PeerError(RuntimeError):
@@ -41,6 +43,8 @@ def python_of(peer: str) -> str:
     """Returns the peer's interpreter; peers with conflicting requirements have a venv each."""
     if peer.startswith("dali"):
         variable, command = "TORCHDALI_DALI_PYTHON", "make dali"
+    elif peer in FIELD:
+        variable, command = "TORCHDALI_FIELD_PYTHON", "make field-peers"
     elif "torchvision" in peer or peer in RIVALS:
         variable, command = "TORCHDALI_PEERS_PYTHON", "make peers"
     else:
@@ -156,6 +160,20 @@ def anonymous_bytes(pid: int) -> int:
     return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith("Pss_Anon:"))
 
 
+def memory_bytes() -> int:
+    """Returns the memory of this process and its children, without pages of files.
+
+    Pages that several processes share are counted once.
+    """
+    total = 0
+    for pid in (os.getpid(), *_children(os.getpid())):
+        with contextlib.suppress(OSError):
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+            known = ("Pss_Anon:", "Pss_Shmem:")
+            total += sum(int(line.split()[1]) for line in lines if line.startswith(known))
+    return 1024 * total
+
+
 def resident_bytes() -> int:
     """Returns the resident memory of this process."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE_BYTES
@@ -188,9 +206,15 @@ def versions(peer: str) -> dict[str, str]:
         "torchcodec": ["torchcodec", "torch"],
         "webdataset": ["webdataset", "torch", "PIL"],
         "huggingface": ["datasets", "torch", "PIL"],
+        "ffcv": ["ffcv", "torch"],
+        "litdata": ["litdata", "torch"],
+        "mosaicml": ["mosaicml-streaming", "torch"],
     }
     for name in names.get(peer.split("-")[0], ["torch", "torchvision", "PIL", "numpy"]):
         with contextlib.suppress(ImportError):
+            if name == "mosaicml-streaming":  # the module has another name
+                found[name] = importlib.metadata.version(name)
+                continue
             module = importlib.import_module(name.replace("-", "_"))
             found[name] = getattr(module, "__version__", None) or importlib.metadata.version(name)
     return found
@@ -230,6 +254,10 @@ class _Server:
             "wall_s": own or now - start,
             "cpu_s": cpu_seconds() - cpu,
         }
+
+    def call(self, method: str, **arguments: Any) -> Any:
+        """Calls a method of a benchmark whose make() returns an object."""
+        return getattr(self._step, method)(**arguments)
 
     def run(self, samples: int) -> dict[str, float]:
         """Makes at least that many samples; returns resident memory: before, after, peak."""

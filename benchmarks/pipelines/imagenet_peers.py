@@ -42,7 +42,7 @@ def endless_batches(dataset: Any, axes: dict[str, Any]) -> Iterator[Any]:
         # An endless epoch, because the start of the workers is not to be measured.
         sampler=torch.utils.data.RandomSampler(dataset, replacement=True, num_samples=10**9),
         generator=torch.Generator().manual_seed(axes["seed"]),
-        prefetch_factor=2,
+        prefetch_factor=axes.get("prefetch", 2),
     )
     return iter(loader)
 
@@ -160,7 +160,7 @@ def spdl(axes: dict[str, Any]) -> Step:
         .pipe(decode, concurrency=axes["threads"])
         .aggregate(axes["batch"])
         .pipe(convert)
-        .add_sink(2)
+        .add_sink(axes.get("prefetch", 2))
         .build(num_threads=axes["threads"])
     )
     pipeline.start()

@@ -10,6 +10,7 @@ from benchmarks.tables import (
     audio,
     contention,
     elastic,
+    field,
     functional,
     operators,
     pipelines,
@@ -75,6 +76,10 @@ SECTIONS = {
     "accuracy": ("accuracy", accuracy.accuracy_table),
     "elastic": ("elastic", elastic.elastic_table),
     "reading_plan": ("reading_plan", elastic.reading_plan_table),
+    "field_ffcv": ("ffcv_imagenet", field.ffcv_table),
+    "field_mlperf": ("mlperf_storage", field.mlperf_table),
+    "field_batch_times": ("batch_times", field.batch_times_table),
+    "field_setup": ("", field.setup_table),
 }
 
 
@@ -109,7 +114,7 @@ def setup_text(document: dict[str, Any]) -> str:
 def _images(document: dict[str, Any]) -> str:
     """Describes the JPEG files, if any benchmark used them."""
     settings = document["settings"]
-    known = ("benchmarks.audio", "benchmarks.video", "benchmarks.ops.operators")
+    known = ("benchmarks.audio", "benchmarks.video", "benchmarks.ops.operators", "benchmarks.field")
     if all(r["benchmark"].startswith(known) for r in document["results"]):
         return ""
     return (

@@ -33,6 +33,10 @@ TITLES = {
     "numpy": "NumPy",
     "opencv": "OpenCV",
     "memcpy": "`memcpy()`",
+    "ffcv": "FFCV",
+    "litdata": "LitData",
+    "mosaicml": "MosaicML Streaming",
+    "webdataset-s3": "webdataset",
     "numba": "Numba without a pipeline, one thread",
     "kaldi": "kaldi-native-fbank",
     "pyav": "PyAV",
@@ -68,6 +72,11 @@ def title(result: dict[str, Any]) -> str:
         return f"{name} {versions.get(package, '').partition('+')[0]}".rstrip()
     package = {"pyav": "av", "torchcodec-approximate": "torchcodec"}.get(package, package)
     if package in ("av", "decord", "torchcodec"):
+        return f"{name} {versions.get(package, '').partition('+')[0]}".rstrip()
+    package = {"mosaicml": "mosaicml-streaming", "webdataset-s3": "webdataset"}.get(
+        package, package
+    )
+    if package in ("ffcv", "litdata", "mosaicml-streaming") or result["peer"] == "webdataset-s3":
         return f"{name} {versions.get(package, '').partition('+')[0]}".rstrip()
     if "spdl" in versions:
         return f"{name} {versions['spdl']}"

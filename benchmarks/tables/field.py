@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of the field's benchmarks: our figures, and below them those that others published."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.field.published import PUBLISHED
+from benchmarks.tables.cells import markdown, median, number, of, paired_ratio, title
+
+__all__ = ["batch_times_table", "ffcv_table", "mlperf_table", "setup_table"]
+
+
+def _published(name: str) -> str:
+    lines = [f"* {one.what}: {one.figure} ({one.source})" for one in PUBLISHED[name]]
+    return "\n".join(["Published by others, not measured here:", "", *lines])
+
+
+def _note(results: list[dict[str, Any]]) -> str:
+    absent = [f"{title(r)}: {r['absent']}" for r in results if "absent" in r]
+    text = f" Without figures: {'; '.join(absent)}." if absent else ""
+    others = max((r["other_work_percent"] for r in results), default=0)
+    if others >= 5:
+        text += f" Other programs used up to {others} % of the machine meanwhile."
+    return text
+
+
+def _rows(
+    results: list[dict[str, Any]], metrics: list[str], inverse: tuple[str, ...] = ()
+) -> list[list[str]]:
+    base = next((r for r in results if r["peer"] == "torchdali" and "absent" not in r), None)
+    rows = []
+    for result in results:
+        if "absent" in result:
+            continue
+        row = [title(result)]
+        for metric in metrics:
+            cell = number(result, metric)
+            if base is not None and result is not base:
+                ratio = paired_ratio(base, result, metric)
+                cell += f" ({1 / ratio if metric in inverse else ratio:.2f})"
+            row.append(cell)
+        rows.append(row)
+    return rows
+
+
+def ffcv_table(document: dict[str, Any]) -> str:
+    """FFCV's table of ImageNet."""
+    results = of(document, "ffcv_imagenet")
+    if not results:
+        return "Not measured."
+    threads = results[0]["axes"]["threads"]
+    header = ["512 pixels, quality 90", "images per CPU-second", f"images/s, {threads} threads"]
+    table = markdown(header, _rows(results, ["images_per_cpu_s", "images_per_s"]))
+    text = "In brackets: torchdali's throughput divided by the peer's."
+    return f"{table}\n\n{text}{_note(results)}\n\n{_published('ffcv_imagenet')}"
+
+
+def mlperf_table(document: dict[str, Any]) -> str:
+    """Accelerators of MLPerf Storage for each core."""
+    from benchmarks.field.mlperf_storage import MODELS
+
+    results = of(document, "mlperf_storage")
+    if not results:
+        return "Not measured."
+    cores = document["machine"]["cores"]
+    rows = []
+    for result in results:
+        if "absent" in result:
+            continue
+        axes = result["axes"]
+        model = MODELS[axes["model"]]
+        work = {"read": "reads", "train": "reads, decodes, augments"}[axes["work"]]
+        rows.append(
+            [
+                f"{model.title}; {work}: {title(result)}",
+                f"{median(result, 'accelerators') / cores:.2f}",
+                f"{100 * median(result, 'utilisation'):.0f} %",
+                f"{median(result, 'accelerators_per_cpu_s'):.2f}",
+            ]
+        )
+    header = ["", "accelerators per core", "utilisation", "accelerators per core, by CPU time"]
+    sizes = [
+        f"{MODELS[name].title}: {size / 1000:.0f} kB"
+        for name, size in {r["axes"]["model"]: r["axes"]["file_bytes"] for r in results}.items()
+    ]
+    text = f"Pictures on average: {'; '.join(sizes)}.{_note(results)}"
+    return f"{markdown(header, rows)}\n\n{text}\n\n{_published('mlperf_storage')}"
+
+
+def batch_times_table(document: dict[str, Any]) -> str:
+    """The spread of the times of batches."""
+    results = of(document, "batch_times")
+    if not results:
+        return "Not measured."
+    header = [
+        f"batches of {results[0]['axes']['batch']}, 1 thread",
+        "ms per batch",
+        "standard deviation, % of the mean",
+        "between the quartiles, % of the mean",
+        "longest, in medians",
+    ]
+    metrics = ["ms_per_batch", "deviation_percent", "quartiles_percent", "longest"]
+    rows = []
+    for result in results:
+        if "absent" not in result:
+            values = [number(result, metric) for metric in metrics[:3]]
+            rows.append([title(result), *values, f"{median(result, 'longest'):.2f}"])
+    table = markdown(header, rows)
+    return f"{table}\n\n{_note(results).strip()}\n\n{_published('batch_times')}"
+
+
+def setup_table(document: dict[str, Any]) -> str:
+    """The machine and the settings."""
+    machine, settings = document["machine"], document["settings"]
+    sets = ", ".join(machine["instruction_sets"]) or "no vector extension"
+    return (
+        f"{document['created'][:10]}, {machine['cpu']} ({sets}), {machine['cores']} cores. "
+        f"{settings['files']} JPEG files, "
+        f"{settings['file_bytes'] / settings['files'] / 1000:.0f} kB on average. Each figure is "
+        f"the median of {settings['rounds']} interleaved rounds, ± half of their range."
+    )

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The field's benchmarks run, and their tables show them and what others published."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import cv2  # noqa: F401  (before the tests, because it changes LD_LIBRARY_PATH)
+import pytest
+from PIL import Image
+
+from benchmarks.field import __main__ as field
+from benchmarks.field import batch_times, mlperf_storage
+from benchmarks.field.options import Options
+from benchmarks.field.photos import encoded_again
+from benchmarks.field.published import PUBLISHED
+from benchmarks.pipelines.files import find_files
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def photos(tmp_path, monkeypatch):
+    """A folder of JPEG files, and a temporary folder of its own for what is made of them."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for number in range(8):
+        Image.effect_noise((80, 60 + number), 50).convert("RGB").save(folder / f"{number}.jpg")
+    return str(folder)
+
+
+def test_pictures_are_written_in_the_size_of_the_benchmark(photos):
+    pytest.importorskip("cv2")
+    for longer_side, enlarge, width in ((40, False, 40), (160, False, 80), (160, True, 160)):
+        again = find_files(encoded_again(photos, longer_side, 90, enlarge=enlarge))
+        assert len(again) == 8
+        with Image.open(again[0]) as image:
+            assert image.size == (width, width * 60 // 80)
+
+
+def test_a_quick_run_is_written_and_shown(photos, tmp_path, capsys):
+    out = tmp_path / "out.json"
+    arguments = ["--data", photos, "--quick", "--peers", "torchdali", "--out", str(out)]
+    field.main([*arguments, "--parts", "batch_times"])
+    text = capsys.readouterr().out
+    (row,) = (line for line in text.splitlines() if line.startswith("| torchdali |"))
+    assert row.count("|") == 6
+    assert PUBLISHED["batch_times"][0].figure in text
+    (result,) = json.loads(out.read_text())["results"]
+    assert result["metrics"]["ms_per_batch"]["median"] > 0
+    assert 0 <= result["other_work_percent"] <= 100
+
+
+def test_the_spread_of_equal_batches_is_zero():
+    assert batch_times.spread([2.0] * 8)["deviation_percent"] == 0
+    uneven = batch_times.spread([1.0] * 4 + [3.0] * 4)
+    assert uneven["deviation_percent"] == pytest.approx(50)
+    assert uneven["longest"] == pytest.approx(1.5)
+
+
+class _Loader:
+    """Makes batches at a fixed rate, on a clock of its own."""
+
+    def __init__(self, model, batches_per_s):
+        self._model, self._batch_s, self._accelerator_s = model, 1 / batches_per_s, 0.0
+
+    def ask(self, request, *, method, batch_s):
+        assert (request, method) == ("call", "take")
+        self._accelerator_s = batch_s
+
+    def measure(self, seconds, warm_up):
+        wall = 100 * max(self._batch_s, self._accelerator_s)
+        samples = 100 * self._model.batch
+        return {"samples": samples, "batches": 100, "wall_s": wall, "cpu_s": 100 * self._batch_s}
+
+
+def test_accelerators_are_as_many_as_are_busy_for_90_percent():
+    model = mlperf_storage.MODELS["resnet50"]
+    per_s = 3 * model.samples_per_s / model.batch  # feeds three, and 3 / 0.9 that wait for 10 %
+    found = mlperf_storage.accelerators(_Loader(model, per_s), model, 1.0)
+    assert 3.0 <= found["accelerators"] <= 3 / mlperf_storage.UTILISATION
+    assert found["utilisation"] >= mlperf_storage.UTILISATION
+    assert found["accelerators_per_cpu_s"] == pytest.approx(3)
+
+
+def test_an_accelerator_takes_its_time():
+    accelerator = mlperf_storage.Accelerator(lambda: 5)
+    accelerator.take(0.02)
+    begin = time.perf_counter()
+    assert accelerator() == 5
+    assert time.perf_counter() - begin >= 0.02
+
+
+def test_only_the_peers_that_were_asked_for_are_measured():
+    assert Options("data", peers=("dali",)).chosen(["torchdali", "dali"]) == ["dali"]
+    assert Options("data").chosen(["torchdali", "dali"]) == ["torchdali", "dali"]
