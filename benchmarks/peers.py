@@ -120,12 +120,13 @@ class Peer:
             self._process.communicate(timeout=60)
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
+    """Returns the processes that a process has started, and those that they have."""
     found = []
     for task in Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(OSError):
             for child in (task / "children").read_text().split():
-                found += [int(child), *_children(int(child))]
+                found += [int(child), *children(int(child))]
     return found
 
 
@@ -133,7 +134,7 @@ def cpu_seconds() -> float:
     """Returns the CPU time of this process and of all its children, running or not."""
     times = os.times()
     total = time.process_time() + times.children_user + times.children_system
-    for pid in _children(os.getpid()):
+    for pid in children(os.getpid()):
         with contextlib.suppress(OSError):
             # Fields 14 to 17 of proc(5). The name before them may contain spaces.
             stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -166,7 +167,7 @@ def memory_bytes() -> int:
     Pages that several processes share are counted once.
     """
     total = 0
-    for pid in (os.getpid(), *_children(os.getpid())):
+    for pid in (os.getpid(), *children(os.getpid())):
         with contextlib.suppress(OSError):
             lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
             known = ("Pss_Anon:", "Pss_Shmem:")
@@ -212,7 +213,7 @@ def versions(peer: str) -> dict[str, str]:
     }
     for name in names.get(peer.split("-")[0], ["torch", "torchvision", "PIL", "numpy"]):
         with contextlib.suppress(ImportError):
-            if name == "mosaicml-streaming":  # the module has another name
+            if name in ("mosaicml-streaming", "ffcv"):  # modules of other names or versions
                 found[name] = importlib.metadata.version(name)
                 continue
             module = importlib.import_module(name.replace("-", "_"))
@@ -280,7 +281,7 @@ class _Server:
         self.run(samples)
         found = []
         anonymous = anonymous_bytes(os.getpid()) - before
-        for pid in _children(os.getpid()):
+        for pid in children(os.getpid()):
             with contextlib.suppress(OSError):
                 found.append(private_bytes(pid))
                 anonymous += anonymous_bytes(pid)

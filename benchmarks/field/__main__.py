@@ -20,7 +20,14 @@ from benchmarks.peers import TICKS_PER_S, cpu_seconds
 from benchmarks.pipelines.files import find_files
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "field"
-PARTS = ("ffcv_imagenet", "mlperf_storage", "batch_times")
+PARTS = (
+    "ffcv_imagenet",
+    "mlperf_storage",
+    "batch_times",
+    "spdl_images",
+    "s3_epochs",
+    "ray_images",
+)
 
 
 def _busy_seconds() -> float:

@@ -79,6 +79,9 @@ SECTIONS = {
     "field_ffcv": ("ffcv_imagenet", field.ffcv_table),
     "field_mlperf": ("mlperf_storage", field.mlperf_table),
     "field_batch_times": ("batch_times", field.batch_times_table),
+    "field_spdl": ("spdl_images", field.spdl_table),
+    "field_s3": ("s3_epochs", field.s3_table),
+    "field_ray": ("ray_images", field.ray_images_table),
     "field_setup": ("", field.setup_table),
 }
 

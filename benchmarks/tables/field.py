@@ -8,7 +8,15 @@ from typing import Any
 from benchmarks.field.published import PUBLISHED
 from benchmarks.tables.cells import markdown, median, number, of, paired_ratio, title
 
-__all__ = ["batch_times_table", "ffcv_table", "mlperf_table", "setup_table"]
+__all__ = [
+    "batch_times_table",
+    "ffcv_table",
+    "mlperf_table",
+    "ray_images_table",
+    "s3_table",
+    "setup_table",
+    "spdl_table",
+]
 
 
 def _published(name: str) -> str:
@@ -25,9 +33,7 @@ def _note(results: list[dict[str, Any]]) -> str:
     return text
 
 
-def _rows(
-    results: list[dict[str, Any]], metrics: list[str], inverse: tuple[str, ...] = ()
-) -> list[list[str]]:
+def _rows(results: list[dict[str, Any]], metrics: list[str]) -> list[list[str]]:
     base = next((r for r in results if r["peer"] == "torchdali" and "absent" not in r), None)
     rows = []
     for result in results:
@@ -37,8 +43,7 @@ def _rows(
         for metric in metrics:
             cell = number(result, metric)
             if base is not None and result is not base:
-                ratio = paired_ratio(base, result, metric)
-                cell += f" ({1 / ratio if metric in inverse else ratio:.2f})"
+                cell += f" ({paired_ratio(base, result, metric):.2f})"
             row.append(cell)
         rows.append(row)
     return rows
@@ -95,19 +100,72 @@ def batch_times_table(document: dict[str, Any]) -> str:
         return "Not measured."
     header = [
         f"batches of {results[0]['axes']['batch']}, 1 thread",
-        "ms per batch",
-        "standard deviation, % of the mean",
-        "between the quartiles, % of the mean",
+        "CPU time, ms per batch",
+        "its standard deviation, % of the mean",
         "longest, in medians",
+        "standard deviation of the time that passed, % of the mean",
     ]
-    metrics = ["ms_per_batch", "deviation_percent", "quartiles_percent", "longest"]
+    metrics = ["cpu_ms_per_batch", "cpu_deviation_percent", "cpu_longest", "deviation_percent"]
     rows = []
     for result in results:
         if "absent" not in result:
-            values = [number(result, metric) for metric in metrics[:3]]
-            rows.append([title(result), *values, f"{median(result, 'longest'):.2f}"])
+            cells = [number(result, metric) for metric in metrics]
+            cells[2] = f"{median(result, 'cpu_longest'):.2f}"
+            rows.append([title(result), *cells])
     table = markdown(header, rows)
     return f"{table}\n\n{_note(results).strip()}\n\n{_published('batch_times')}"
+
+
+def spdl_table(document: dict[str, Any]) -> str:
+    """SPDL's comparison of threads with processes."""
+    results = of(document, "spdl_images")
+    if not results:
+        return "Not measured."
+    threads = results[0]["axes"]["threads"]
+    header = [
+        f"resized to 224, {threads} threads or workers",
+        "images per CPU-second",
+        "images/s",
+        "CPUs used",
+        "memory added, MB",
+    ]
+    metrics = ["images_per_cpu_s", "images_per_s", "cpus", "added_mb"]
+    rows = _rows(results, metrics[:2])
+    present = [r for r in results if "absent" not in r]
+    for row, result in zip(rows, present, strict=True):
+        row += [f"{median(result, 'cpus'):.2f}", f"{median(result, 'added_mb'):.0f}"]
+    text = f"In brackets: torchdali's throughput divided by the peer's.{_note(results)}"
+    return f"{markdown(header, rows)}\n\n{text}\n\n{_published('spdl_images')}"
+
+
+def s3_table(document: dict[str, Any]) -> str:
+    """Epochs over a data set in S3."""
+    results = of(document, "s3_epochs")
+    if not results:
+        return "Not measured."
+    header = [
+        "images per CPU-second, and images/s",
+        "first epoch",
+        "later epoch",
+        "first epoch, images/s",
+        "later epoch, images/s",
+    ]
+    metrics = ["first_per_cpu_s", "later_per_cpu_s", "first_per_s", "later_per_s"]
+    text = "In brackets: torchdali's throughput divided by the peer's."
+    table = markdown(header, _rows(results, metrics))
+    return f"{table}\n\n{text}{_note(results)}\n\n{_published('s3_epochs')}"
+
+
+def ray_images_table(document: dict[str, Any]) -> str:
+    """Pictures through map_batches()."""
+    results = of(document, "ray_images")
+    if not results:
+        return "Not measured."
+    threads = results[0]["axes"]["threads"]
+    header = ["`map_batches()`", "images per CPU-second", f"images/s, {threads} CPUs"]
+    table = markdown(header, _rows(results, ["images_per_cpu_s", "images_per_s"]))
+    text = "In brackets: torchdali's throughput divided by the peer's."
+    return f"{table}\n\n{text}{_note(results)}\n\n{_published('ray_images')}"
 
 
 def setup_table(document: dict[str, Any]) -> str:
