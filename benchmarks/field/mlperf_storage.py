@@ -27,8 +27,10 @@ from benchmarks.pipelines.files import find_files
 UTILISATION = 0.9
 WARM_UP = 2
 TRAIN_BATCH = 64  # smaller, since a batch may take seconds
-# Rates that are tried, as shares of the rate without an accelerator, halve the range so often.
-TRIALS = 4
+# Rates that are tried, as shares of the rate without an accelerator. The first is half of the
+# highest one; it is halved until the accelerator is busy, and the range is then halved so often.
+HIGHEST, LOWEST = 1.4, 0.01
+TRIALS = 3
 
 
 @dataclass(frozen=True)
@@ -159,15 +161,25 @@ def accelerators(peer: Peer, model: Model, seconds: float) -> dict[str, float]:
     peer.ask("call", method="take", batch_s=0)
     free = peer.measure(seconds, WARM_UP)
     rate = free["samples"] / free["wall_s"]
-    low, high, busy = 0.0, 1.2, 1.0
-    for _ in range(TRIALS):
-        middle = (low + high) / 2 if low else high / 2 + 0.15
-        batch_s = free["samples"] / free["batches"] / (middle * rate)
+
+    def utilisation(share: float) -> float:
+        batch_s = free["samples"] / free["batches"] / (share * rate)
         peer.ask("call", method="take", batch_s=batch_s)
         measured = peer.measure(seconds, WARM_UP)
-        utilisation = measured["batches"] * batch_s / measured["wall_s"]
-        if utilisation >= UTILISATION:
-            low, busy = middle, utilisation
+        return measured["batches"] * batch_s / measured["wall_s"]
+
+    # A loader that is fast by itself may have to wait for the thread that takes its batches.
+    high, low, busy = HIGHEST, HIGHEST, 0.0
+    while busy < UTILISATION and low > LOWEST:
+        high, low = low, low / 2
+        busy = utilisation(low)
+    if busy < UTILISATION:
+        low = 0.0
+    for _ in range(TRIALS if low else 0):
+        middle = (low + high) / 2
+        found = utilisation(middle)
+        if found >= UTILISATION:
+            low, busy = middle, found
         else:
             high = middle
     return {

@@ -147,7 +147,8 @@ def make(peer: str, axes: Axes) -> Loader:
     """Returns a loader whose memory can be asked for."""
     if peer in ("torchdali", "dali"):
         module = api(peer)
-        return Loader([], lambda axes: _pipeline(module, axes), axes)
+        packages = ["torch"] if peer == "torchdali" else []
+        return Loader(packages, lambda axes: _pipeline(module, axes), axes)
     if peer == "spdl":
         return Loader(["torch", "spdl.io", "spdl.pipeline"], _spdl, axes)
     if peer == "dataloader":

@@ -78,7 +78,7 @@ def mlperf_table(document: dict[str, Any]) -> str:
         work = {"read": "reads", "train": "reads, decodes, augments"}[axes["work"]]
         rows.append(
             [
-                f"{model.title}; {work}: {title(result)}",
+                f"{model.title}; {work}: {title(result).removesuffix(', Pillow')}",
                 f"{median(result, 'accelerators') / cores:.2f}",
                 f"{100 * median(result, 'utilisation'):.0f} %",
                 f"{median(result, 'accelerators_per_cpu_s'):.2f}",
