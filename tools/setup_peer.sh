@@ -16,6 +16,6 @@ if [ -n "$base" ]; then
 fi
 mapfile -t missing < <("$venv/bin/python" "$here/requirements.py" --missing "$extra")
 torch=
-[ -z "$base" ] || torch=$("$base" -c 'import torch; print("torch==" + torch.__version__)')
+[ -z "$base" ] || torch=$("$base" -c 'from importlib.metadata import version; print("torch==" + version("torch"))')
 [ ${#missing[@]} -eq 0 ] || "$venv/bin/python" -m pip install -q --constraint <(echo "$torch") "${missing[@]}"
 echo "$venv: installed $("$venv/bin/python" "$here/requirements.py" "$extra" | paste -sd " ")"
