@@ -4,8 +4,7 @@
 ``work="map"`` is the preprocessing of evaluation.py. torchdali has one actor with all CPUs, the
 others have a task for each CPU, as Ray's examples do. ``work="train"`` is that of imagenet.py:
 RayLoader, and for the others the same tasks with iter_torch_batches(). The encoded pictures are in
-the object store. Peers that are stopped finish the batches that Ray has begun, some of them while
-another peer is measured. Axes: ``work``, ``threads`` (CPUs), ``batch``, ``data`` (folder),
+the object store. Axes: ``work``, ``threads`` (CPUs), ``batch``, ``data`` (folder),
 ``seed``.
 """
 
@@ -189,20 +188,41 @@ def make(peer: str, axes: Axes) -> Callable[[], int]:
     return step
 
 
+def measured_apart(
+    peers: list[str], axes: Axes, *, rounds: int, seconds: float
+) -> list[dict[str, Any]]:
+    """Returns the results of some peers, which start Ray again in each round.
+
+    Ray's processes would go on while their peer is stopped.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for _, peer in itertools.product(range(rounds), peers):
+        if "absent" in found.get(peer, ()):
+            continue
+        (result,) = harness.measure(
+            __name__, [peer], axes, harness.throughput, rounds=1, seconds=seconds, warm_up=8
+        )
+        before = found.get(peer)
+        found[peer] = result
+        if before is not None and "absent" not in result:
+            for name, values in result["metrics"].items():
+                all_rounds = before["metrics"][name]["rounds"] + values["rounds"]
+                result["metrics"][name] = harness.spread(all_rounds)
+    return list(found.values())
+
+
 def measure(
     options: argparse.Namespace, axes: Axes, *, rounds: int, seconds: float
 ) -> list[dict[str, Any]]:
     """Returns the results of all peers."""
+    peers = [peer for peer in PEERS if peer in options.peers]
     return [
         result
         for work, threads in itertools.product(WORK, options.threads)
-        for result in harness.measure(
-            __name__,
-            [peer for peer in PEERS if peer in options.peers],
+        for result in measured_apart(
+            peers,
             {"work": work, "threads": threads, **axes},
-            harness.throughput,
             rounds=rounds,
             seconds=seconds,
-            warm_up=8,
         )
     ]
