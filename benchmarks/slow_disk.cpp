@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded, it makes files in the folder $SLOW_DISK as slow as those of a network disk: each request
-// to open or to read one takes 4 ms, any number of them at a time. For benchmarks/pipelines/autotune.py.
+// Preloaded, it makes files in the folder $SLOW_DISK as slow as those of a network disk: each
+// request to open or to read one takes 10 ms, any number of them at a time. For
+// benchmarks/pipelines/autotune.py.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/types.h>
@@ -13,7 +14,7 @@
 
 namespace {
 
-constexpr useconds_t kLatencyUs = 4000;
+constexpr useconds_t kLatencyUs = 10000;
 constexpr int kFiles = 4096;
 std::atomic<bool> is_slow[kFiles];
 

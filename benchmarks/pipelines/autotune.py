@@ -7,7 +7,7 @@ the rounds are interleaved; "torchdali-auto" has chosen before it is measured. L
 * decode: JPEG files that are in the page cache, decoded and resized;
 * consumer: the same, with a loop that sleeps for each batch, as for a step on a GPU;
 * callback: the same, and a Python function that sleeps for each sample, as if it waited;
-* disk: small images from a disk on which each request takes 4 ms (slow_disk.cpp).
+* disk: small images from a disk on which each request takes 10 ms (slow_disk.cpp).
 """
 
 from __future__ import annotations
