@@ -46,6 +46,7 @@ PARTS = (
     "scale",
     "scheduler",
     "contention",
+    "autotune",
     "audio",
     "video",
 )

@@ -34,6 +34,7 @@ from benchmarks.options import parse
 from benchmarks.pipelines import (
     arrays,
     auto_augment,
+    autotune,
     coco,
     cold,
     compiled,
@@ -332,10 +333,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     if "memory" in options.parts:
         results += memory.measure(["torchdali-plain"], {"threads": 2, **axes}, epochs=epochs)
     if "workers" in options.parts:
-        results += memory.measure_workers(
-            [p for p in external_source.PEERS if p in options.peers],
-            {"workers": 2, "data": options.data},
-        )
+        peers = [p for p in external_source.PEERS if p in options.peers]
+        results += memory.measure_workers(peers, {"workers": 2, "data": options.data})
     if "scale" in options.parts:
         results += harness.measure(
             scale.__name__,
@@ -357,7 +356,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         )
         peers = [p for p in scale.MEMORY if p.startswith(tuple(options.peers))]
         results += scale.measure_memory(peers, axes, min(rounds, 3))
-    for module in (formats, audio, video, contention):
+    for module in (formats, audio, video, contention, autotune):
         if module.__name__.rpartition(".")[2] in options.parts:
             results += module.measure(options, rounds, seconds)
     if "scheduler" in options.parts:

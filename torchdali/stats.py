@@ -209,9 +209,9 @@ class ChosenStats(Figures):
 
     def __str__(self) -> str:
         return (
-            f"  chosen: {self.num_threads} of {self.most_threads} threads, "
-            f"{self.prefetch_queue_depth} batches in flight, {self.batches_ahead} read ahead "
-            f"({self.changes} changes{', settled' if self.settled else ''}); {self.reason}"
+            f"  chosen: {self.num_threads} of {counted(self.most_threads, 'thread')}; batches: "
+            f"{self.prefetch_queue_depth} in flight, {self.batches_ahead} read ahead; "
+            f"{counted(self.changes, 'change')}{', settled' if self.settled else ''}; {self.reason}"
         )
 
 
@@ -225,7 +225,7 @@ class PipelineStats(Figures):
         operators: in the order of the plan.
         sources: readers and external sources.
         workers: the threads.
-        chosen: for options that are "auto"; None: there are none.
+        chosen: for options that are "auto", else None.
     """
 
     wall_ns: int

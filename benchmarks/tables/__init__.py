@@ -61,6 +61,7 @@ SECTIONS = {
     "workers": ("workers", pipelines.workers_table),
     "scale": ("scale", scaling.scale_table),
     "scheduler": ("scheduler", scaling.scheduler_table),
+    "autotune": ("autotune", scaling.autotune_table),
     "contention": ("contention", contention.contention_tables),
     "contention_counts": ("-", contention.counts_table),
     "contention_places": ("-", contention.places_table),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of scaling: threads, memory, waits of a slow consumer, and the scheduler alone."""
+"""Tables of scaling: threads, memory, a slow consumer, the scheduler alone, chosen settings."""
 
 from __future__ import annotations
 
@@ -77,3 +77,42 @@ def scheduler_table(document: dict[str, Any]) -> str:
         "computing, so the figures are those of the queue and the scheduler on any machine."
     )
     return f"{text}\n\n{markdown(header, rows)}\n\n{note}"
+
+
+_LOADS = {
+    "decode": "decoding",
+    "consumer": "a slow consumer",
+    "callback": "a slow callback",
+    "disk": "a slow disk",
+}
+
+
+def autotune_table(document: dict[str, Any]) -> str:
+    """Images per second of fixed settings and of "auto", which is compared with the best one."""
+    results = [r for r in of(document, "autotune") if "absent" not in r]
+    if not results:
+        return "Not measured."
+    settings = list(dict.fromkeys(r["peer"].partition("-")[2] for r in results))
+    fixed = [setting for setting in settings if setting != "auto"]
+    rows = []
+    for load, name in _LOADS.items():
+        found = {r["peer"].partition("-")[2]: r for r in results if r["axes"].get("load") == load}
+        if "auto" not in found:
+            continue
+        best = max(
+            (found[setting] for setting in fixed if setting in found),
+            key=lambda r: median(r, "images_per_s"),
+        )
+        speeds = [
+            number(found[setting], "images_per_s") if setting in found else ""
+            for setting in [*fixed, "auto"]
+        ]
+        share = paired_ratio(found["auto"], best, "images_per_s")
+        rows.append([name, *speeds, f"{share:.2f}"])
+    header = ["images/s", *(s.replace("-", ", ") for s in fixed), '"auto"', "relative to the best"]
+    note = (
+        "Columns: threads, batches in flight, batches read ahead. Batches of 8 images; the best is "
+        "the fixed setting with the greatest median, and the ratio the median of those of the "
+        "rounds."
+    )
+    return f"{markdown(header, rows)}\n\n{note}"

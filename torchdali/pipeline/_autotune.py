@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, replace
 
 from torchdali._common.figures import WhoWaits, who_waits
+from torchdali._common.text import counted
 
 __all__ = ["Bounds", "Choice", "Controller", "Window", "first_depth"]
 
@@ -208,7 +209,7 @@ class Controller:
         del self._calm[: -self._patience]
         needed = max(self._calm)
         self.reason = (
-            f"the loop does not wait: {_number(window.workers)} of {threads} threads are busy"
+            f"the loop does not wait: {window.workers:.1f} of {counted(threads, 'thread')} busy"
         )
         if len(self._calm) < self._patience:
             return
@@ -272,7 +273,7 @@ class Controller:
         """Says what a pipeline is limited by that has all its threads."""
         threads = self.choice.num_threads
         if window.starved >= _STARVED:
-            return f"{_number(window.workers)} of {threads} threads have work at a time"
+            return f"{window.workers:.1f} of {counted(threads, 'thread')} have work at a time"
         if window.blocked >= _BLOCKED:
             return f"the threads wait for {100 * window.blocked:.0f} % of their time in operators"
         return f"all {threads} threads compute" if threads > 1 else "its thread computes"
@@ -282,10 +283,8 @@ def _wait(window: Window) -> float:
     return window.wait_ns / window.batches
 
 
-def _number(workers: float) -> str:
-    return f"{workers:.1f}"
-
-
 def _shown(knob: str, choice: Choice) -> str:
     count = getattr(choice, knob)
-    return f"{count} batches " + ("read ahead" if knob == "batches_ahead" else "in flight")
+    return counted(count, "batch", "batches") + (
+        " read ahead" if knob == "batches_ahead" else " in flight"
+    )

@@ -59,8 +59,8 @@ class Pipeline(ListsBadSamples):
         device_id: GPU of the pipeline; None, -1, types.CPU_ONLY_DEVICE_ID: torch's current one.
         seed: of all random values; None or negative: a new one each time.
         exec_pipelined: run ahead of the user, `prefetch_queue_depth` iterations in all.
-        prefetch_queue_depth: iterations in flight; 1 does not run ahead. "auto": as many as help,
-            and as many batches are read ahead. With {"cpu_size": int, "gpu_size": int} their sum is
+        prefetch_queue_depth: iterations in flight; 1 does not run ahead. "auto": as many as help;
+            readers read further ahead, too. With {"cpu_size": int, "gpu_size": int} their sum is
             in flight, and at most `gpu_size` of them use memory of the GPU.
         exec_async: accepted; workers never block the caller, only taking a batch waits.
         bytes_per_sample: accepted; memory is sized by what samples need.
