@@ -80,7 +80,8 @@ def _av1() -> Iterator[bytes]:
         existing, tiles = _av1_unit(3, b"\x80"), _av1_unit(4, b"\x07")
         for packet in (
             shown, hidden, existing, hidden + shown, sequence + shown, shown + hidden,
-            b"\x12\0" + shown, b"\x1a" + shown[1:] + tiles, b"\x30" + shown[2:], b"\x36\0" + shown[1:],
+            b"\x12\0" + shown, b"\x1a" + shown[1:] + tiles, b"\x30" + shown[2:],
+            b"\x36\0" + shown[1:],
         ):  # fmt: skip
             yield bytes([len(sequence) + 4, 0x81, 0, 0, 0]) + sequence + packet
 

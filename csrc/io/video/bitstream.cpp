@@ -223,6 +223,7 @@ struct Av1Sequence {
   bool known = false;  // false, too, of streams with layers or a model of the decoder's buffers
   uint32_t screen_tools = 0, integer_motion = 0;  // 2: each frame says it
   int order_bits = 0, id_bits = 0;
+  bool operator==(const Av1Sequence&) const = default;
 };
 
 Av1Sequence read_sequence(Bytes unit) {
@@ -308,12 +309,12 @@ size_t needed_of_av1(const StreamFacts& facts, Bytes packet) {
   return whole && plain && last.shown && !last.stored ? place : packet.size();
 }
 
-// Whether a packet has another sequence header than the extradata.
+// Whether frame headers mean something else from a packet on than with the extradata.
 bool changes_av1(const StreamFacts& facts, Bytes packet) {
-  const Bytes header = sequence_header_of(facts);
+  const Av1Sequence sequence = read_sequence(sequence_header_of(facts));
   bool changes = false;
   const bool whole = for_each_av1_unit(packet, [&](int type, Bytes unit, size_t) {
-    changes = changes || (type == kSequenceHeader && !std::ranges::equal(unit, header));
+    changes = changes || (type == kSequenceHeader && read_sequence(unit) != sequence);
   });
   return changes || !whole;
 }
