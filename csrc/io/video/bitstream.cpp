@@ -27,7 +27,7 @@ class BitReader {
     while (zeros < 31 && position_ / 8 < bytes_.size() && bits(1) == 0) ++zeros;
     return zeros == 0 ? 0 : (1U << zeros) - 1 + bits(zeros);
   }
-  // Whether more was read than there is.
+  // Whether bits after the end were read.
   bool ended() const { return position_ > 8 * bytes_.size(); }
 
  private:
