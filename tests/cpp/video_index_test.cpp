@@ -42,10 +42,10 @@ Index example(bool direct) {
   index.facts = StreamFacts(facts);
   index.direct = direct;
   index.packets = {
-      {.pts = 0, .offset = 40, .size = 300, .check = 7, .key = true, .start = true},
+      {.pts = 0, .offset = 40, .size = 300, .needed = 300, .check = 7, .key = true, .start = true},
       {.pts = 1536, .offset = 340, .size = 1, .check = 0xffffffff},
-      {.pts = 512, .offset = 999, .size = 1, .check = 0},
-      {.pts = -512, .offset = 0, .size = 40, .check = 3, .bad = true},
+      {.pts = 512, .offset = 999, .size = 1, .needed = 1, .check = 0},
+      {.pts = -512, .offset = 0, .size = 40, .needed = 17, .check = 3, .bad = true},
   };
   if (direct)
     for (IndexedPacket& packet : index.packets) packet.check = 0;  // not stored
@@ -84,7 +84,7 @@ void stored_indices_are_the_same() {
     for (size_t i = 0; i < found.packets.size(); ++i) {
       const IndexedPacket &a = found.packets[i], &b = index.packets[i];
       EXPECT(a.pts == b.pts && a.offset == b.offset && a.size == b.size && a.check == b.check);
-      EXPECT(a.key == b.key && a.start == b.start && a.bad == b.bad);
+      EXPECT(a.key == b.key && a.start == b.start && a.bad == b.bad && a.needed == b.needed);
     }
     const libav::Facts &a = *found.facts, &b = *index.facts;
     EXPECT(std::string(a.codec) == b.codec && std::string(a.pixel_format) == b.pixel_format);
@@ -132,6 +132,7 @@ void indices_that_do_not_fit_are_errors() {
   EXPECT(!parses_after([](Index& i) { i.packets[0].size = 0; }));
   EXPECT(!parses_after([](Index& i) { i.packets[0].size = 961; }));
   EXPECT(parses_after([](Index& i) { i.packets[0].size = 960; }));
+  EXPECT(parses_after([](Index& i) { i.packets[0].needed = 400; }));  // no more than the size
   EXPECT(!parses_after([](Index& i) { i.packets[1].offset = -1; }));
   EXPECT(parses_after([](Index& i) { i.packets[1].offset = -1; }, false));
   EXPECT(!parses_after([](Index& i) { i.packets[1].offset = -2; }, false));
@@ -219,6 +220,104 @@ void pictures_of_vp8_and_vp9() {
   EXPECT(look("vp9", {}).pictures == 0);
 }
 
+// Bits as they are written, with zeros up to a whole byte.
+Bytes bits(const std::string& text) {
+  Bytes out;
+  size_t count = 0;
+  for (const char c : text) {
+    if (c == ' ') continue;
+    if (count++ % 8 == 0) out.push_back(0);
+    if (c == '1') out.back() |= static_cast<uint8_t>(0x80 >> (count - 1) % 8);
+  }
+  return out;
+}
+Bytes join(const std::vector<Bytes>& all) {
+  Bytes out;
+  for (const Bytes& one : all) out.insert(out.end(), one.begin(), one.end());
+  return out;
+}
+// A unit of AV1 with its size.
+Bytes av1_unit(int type, const Bytes& contents) {
+  return join(
+      {{static_cast<uint8_t>(type << 3 | 2), static_cast<uint8_t>(contents.size())}, contents});
+}
+
+// The header of a sequence; `ids`: whether frames have numbers, of 3 bits.
+Bytes av1_sequence(bool ids, const std::string& points = "00000 000000000000") {
+  const std::string numbers = ids ? "1 0000 000" : "0";
+  // Profile and kind; operating points; level; size; numbers; tools; order hints of 7 bits, and
+  // tools for screens that each frame chooses.
+  return bits("000 0 0 0 0" + points + "00000 0000 0000 1 1" + numbers +
+              "0000000 1 00 1 1 110 0000000000000");
+}
+// A frame; `head` is from show_existing_frame to force_integer_mv.
+Bytes av1_frame(const std::string& head, const std::string& stored, const std::string& id = "") {
+  return av1_unit(6, bits(head + id + "0 0000011 010" + stored + "1111000011110000"));
+}
+
+void bytes_of_av1_that_others_need() {
+  constexpr auto kNone = "00000000", kOne = "00010000";
+  const std::string shown = "0 01 1 0 0 0", hidden = "0 01 0 1 0 0 0";
+  const Bytes header = av1_sequence(false);
+  const Bytes configuration = join({{0x81, 0, 0, 0}, av1_unit(1, header)});
+  const auto needed = [&](const Bytes& packet, const Bytes& extradata) {
+    return look("av1", packet, false, extradata).needed;
+  };
+  const Bytes leaf = av1_frame(shown, kNone), stored = av1_frame(shown, kOne);
+  const Bytes first = av1_frame(hidden, kOne), delimiter = {0x12, 0}, metadata = {0x2a, 1, 9};
+  for (const Bytes& extradata : {configuration, av1_unit(1, header)}) {
+    EXPECT(needed(leaf, extradata) == 0);
+    EXPECT(needed(stored, extradata) == stored.size());
+    EXPECT(needed(join({delimiter, metadata, leaf}), extradata) == 0);
+    EXPECT(needed(join({first, leaf}), extradata) == first.size());
+    EXPECT(needed(first, extradata) == first.size());
+  }
+  // Tools for screens, which take one more bit, and headers apart from their tiles.
+  EXPECT(needed(av1_frame("0 01 1 0 0 1 0", kNone), configuration) == 0);
+  EXPECT(needed(av1_frame("0 01 1 0 0 1 0", "00000001"), configuration) > 0);
+  Bytes apart = leaf;
+  apart[0] = 3 << 3 | 2;
+  EXPECT(needed(join({apart, {0x22, 1, 7}}), configuration) == 0);
+  EXPECT(needed(join({{0x22, 1, 7}, apart}), configuration) > 0);
+  // The first bits of a number look like those of `stored`.
+  const Bytes with_ids = av1_unit(1, av1_sequence(true));
+  EXPECT(needed(av1_frame(shown, kNone, "111"), with_ids) == 0);
+  EXPECT(needed(av1_frame(shown, "10000000", "000"), with_ids) > 0);
+  // Pictures that others are shown from or with; two of them; other units; damage.
+  const Bytes existing = av1_unit(3, bits("1 000 0000"));
+  EXPECT(needed(existing, configuration) == existing.size());
+  EXPECT(needed(join({leaf, leaf}), configuration) > leaf.size());
+  EXPECT(needed(join({leaf, stored}), configuration) > leaf.size());
+  EXPECT(needed(join({av1_unit(1, header), leaf}), configuration) > leaf.size());
+  EXPECT(needed(join({leaf, {7 << 3 | 2, 0}}), configuration) > leaf.size());
+  EXPECT(needed(av1_frame("0 00 1 0 0", kNone), configuration) > 0);  // a key frame
+  EXPECT(needed({0x32, 9, 0x12}, configuration) == 3);                // longer than the packet
+  EXPECT(needed(av1_unit(6, {0x10}), configuration) == 3);            // cut
+  EXPECT(needed({0x36, 0, 1, 0x10}, configuration) == 4);             // of a layer
+  // Without the sequence header, or with layers, nothing is known.
+  EXPECT(needed(leaf, {}) == leaf.size());
+  EXPECT(needed(leaf, av1_unit(1, {0})) == leaf.size());
+  EXPECT(needed(leaf, av1_unit(1, av1_sequence(false, "00000 000000000001"))) == leaf.size());
+  // A sequence header by which frame headers are read otherwise is a change; one with other tools
+  // is none, as encoders write them.
+  Bytes tools = header;
+  tools[5] ^= 0x40;
+  EXPECT(tools != header);
+  EXPECT(!look("av1", join({av1_unit(1, tools), leaf}), true, configuration).changes);
+  EXPECT(!look("av1", join({av1_unit(1, header), leaf}), true, configuration).changes);
+  EXPECT(look("av1", join({av1_unit(1, av1_sequence(true)), leaf}), true, configuration).changes);
+}
+
+void pictures_of_h264_that_others_need() {
+  const Bytes leaf = {0x01, 0x9a}, reference = {0x41, 0x9a}, parameters = {0x67, 1}, sei = {6, 5};
+  const auto needed = [](const Bytes& packet) { return look("h264", packet, false).needed; };
+  EXPECT(needed(units({leaf})) == 0 && needed(units({{9, 0xf0}, sei, leaf, leaf})) == 0);
+  for (const Bytes& other : {reference, parameters})
+    for (const Bytes& packet : {units({leaf, other}), units({other, leaf}), units({other})})
+      EXPECT(needed(packet) == packet.size());
+  EXPECT(needed(units({sei})) > 0);
+}
+
 }  // namespace
 }  // namespace torchdali::io::video
 
@@ -230,4 +329,6 @@ int main() {
   starts_of_h264();
   starts_of_hevc();
   pictures_of_vp8_and_vp9();
+  bytes_of_av1_that_others_need();
+  pictures_of_h264_that_others_need();
 }

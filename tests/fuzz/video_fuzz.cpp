@@ -29,7 +29,7 @@ void check_index(Input text, int64_t file_size) {
   const Index index = parse_index(text, std::string(kVersion), file_size);
   EXPECT(index.facts->width > 0 && index.facts->height > 0);
   for (const IndexedPacket& packet : index.packets) {
-    EXPECT(packet.size > 0 && packet.offset <= file_size);
+    EXPECT(packet.size > 0 && packet.needed <= packet.size && packet.offset <= file_size);
     if (index.direct) EXPECT(packet.offset >= 0 && packet.offset + packet.size <= file_size);
   }
   std::vector<bool> seen(index.packets.size());
@@ -73,6 +73,8 @@ PacketFacts look(const StreamFacts& facts, Input packet, bool key) {
   const std::vector<uint8_t> exact(packet.begin(), packet.end());  // so that reading on is seen
   const PacketFacts found = look_at(facts, exact, key);
   EXPECT(found.pictures >= -1 && found.pictures <= 8);
+  if (packet.empty()) return found;
+  EXPECT(found.needed <= packet.size() || found.needed == PacketFacts().needed);
   if (!key && !facts->intra_only) EXPECT(found.start == Start::kNone);
   return found;
 }
@@ -121,6 +123,7 @@ void run_both_forms(Input input) {
   const PacketFacts a = look(facts_of(codec, {}, false), packet, true);
   const PacketFacts b = look(facts_of(codec, configuration, false), other, true);
   EXPECT(a.start == b.start && a.pictures == b.pictures);
+  EXPECT((a.needed == 0) == (b.needed == 0));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@ that torchdali makes of the committed videos.
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import sys
 import tempfile
@@ -15,7 +16,7 @@ from pathlib import Path
 
 VIDEOS = Path(__file__).resolve().parents[1] / "data" / "videos"
 _INDEX, _DAMAGED_INDEX, _PACKET, _BOTH_FORMS = range(4)
-_H264, _HEVC, _VP8, _VP9 = range(4)
+_H264, _HEVC, _VP8, _VP9, _AV1 = range(5)
 _CODE = b"\0\0\0\1"
 
 
@@ -55,6 +56,36 @@ def _lengths(packet: bytes) -> bytes:
     return b"".join(len(unit).to_bytes(2, "big") + unit for unit in units)
 
 
+def _bits(text: str) -> bytes:
+    text = text.replace(" ", "")
+    return int(text.ljust(-(-len(text) // 8) * 8, "0"), 2).to_bytes(-(-len(text) // 8), "big")
+
+
+def _av1_unit(kind: int, contents: bytes) -> bytes:
+    return bytes([kind << 3 | 2, len(contents)]) + contents
+
+
+def _av1() -> Iterator[bytes]:
+    """Yields a sequence header and a packet: frames that others need or not, alone and together."""
+    for timing, ids in itertools.product(
+        ("0", "1" + 66 * "0", "1" + 64 * "0" + "1 1 0"), ("0", "10000000")
+    ):
+        header = f"00000{timing} 0 {17 * '0'}00000 00000000 11 {ids} 0000000 100 11 110 {13 * '0'}"
+        sequence = _av1_unit(1, _bits(header))
+        number = "" if ids == "0" else "101"
+        shown, hidden = (
+            _av1_unit(6, _bits(f"{head} {number} 0 0000011 010 {stored} 11110000"))
+            for head, stored in (("0011000", "00000000"), ("00101000", "00010000"))
+        )
+        existing, tiles = _av1_unit(3, b"\x80"), _av1_unit(4, b"\x07")
+        for packet in (
+            shown, hidden, existing, hidden + shown, sequence + shown, shown + hidden,
+            b"\x12\0" + shown, b"\x1a" + shown[1:] + tiles, b"\x30" + shown[2:],
+            b"\x36\0" + shown[1:],
+        ):  # fmt: skip
+            yield bytes([len(sequence) + 4, 0x81, 0, 0, 0]) + sequence + packet
+
+
 def seeds() -> Iterator[bytes]:
     """Yields the inputs."""
     yield from _indices()
@@ -68,6 +99,8 @@ def seeds() -> Iterator[bytes]:
     for frame in (b"\x82\x49\x83\x42", b"\x86\x00", b"\x84\x00\x10", b"\x88", b"\xb0\x00"):
         yield bytes([_PACKET, _VP9, 0]) + frame
         yield bytes([_PACKET, _VP9, 0]) + frame + frame + bytes([0xC1, *[len(frame)] * 2, 0xC1])
+    for inputs in _av1():
+        yield bytes([_PACKET, _AV1]) + inputs
     for codec in range(_VP8, 9):
         yield bytes([_PACKET, codec, 0, 0x10, 0x02, 0x00, 0x9D, 0x01, 0x2A])
 

@@ -50,6 +50,8 @@ KINDS: dict[str, tuple[Sequence[str], str]] = {
         ("-c:v", "libvpx-vp9", "-g", "20", "-auto-alt-ref", "1", "-lag-in-frames", "16"),
         ".webm",
     ),
+    "av1": (("-c:v", "libsvtav1", "-preset", "10", "-g", "40"), ".mp4"),
+    "av1_mkv": (("-c:v", "libaom-av1", "-cpu-used", "8", "-g", "40"), ".mkv"),
     "mpeg2_ts": (("-c:v", "mpeg2video", "-g", "12", "-bf", "2"), ".ts"),
     "mpeg2_ps": (("-c:v", "mpeg2video", "-g", "12", "-bf", "2"), ".mpg"),
     "mpeg4_avi": (("-c:v", "mpeg4", "-g", "12", "-bf", "2"), ".avi"),

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What packets say without being decoded: whether decoding can start at them, and whether they show
 // one picture. Sources: ITU-T H.264 (7.3, D.1.8) and H.265 (7.4.2.2), RFC 6386 (9.1), VP9 bitstream
-// specification (6.1, annex B).
+// specification (6.1, annex B), AV1 bitstream specification (5.3, 5.5, 5.9).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -22,6 +24,9 @@ enum class Start : uint8_t {
 struct PacketFacts {
   Start start = Start::kNone;
   int pictures = 1;  // shown by the packet; -1 if that is not known
+  // How many of its bytes, from the first one on, other pictures than the one it shows depend on.
+  size_t needed = std::numeric_limits<size_t>::max();
+  bool changes = false;  // it changes what `needed` of later packets was found by
 };
 
 // Whether look_at() knows the codec, so that frames can be counted without decoding.

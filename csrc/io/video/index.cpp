@@ -19,6 +19,9 @@ constexpr std::array<char, 4> kMagic = {'T', 'D', 'V', 'I'};
 constexpr size_t kHeaderBytes = 4 + sizeof(uint32_t) + sizeof(uint64_t);
 constexpr size_t kMaxExtradata = 1 << 24;
 constexpr int64_t kMaxPacket = 1 << 30;
+// Beside the size of a packet.
+constexpr int kFlagBits = 4;
+constexpr uint64_t kKey = 1, kStart = 2, kBad = 4, kPartly = 8;
 
 class Writer {
  public:
@@ -145,8 +148,10 @@ std::string serialize(const Index& index, const std::string& version) {
   to.number(index.packets.size());
   IndexedPacket last{.pts = 0, .offset = 0};
   for (const IndexedPacket& packet : index.packets) {
-    to.number(static_cast<uint64_t>(packet.size) << 3 | (packet.key ? 1U : 0U) |
-              (packet.start ? 2U : 0U) | (packet.bad ? 4U : 0U));
+    const bool partly = packet.needed < packet.size;
+    to.number(static_cast<uint64_t>(packet.size) << kFlagBits | (packet.key ? kKey : 0) |
+              (packet.start ? kStart : 0) | (packet.bad ? kBad : 0) | (partly ? kPartly : 0));
+    if (partly) to.number(packet.needed);
     to.signed_number(minus(packet.pts, last.pts));
     to.signed_number(minus(packet.offset, last.offset + (index.direct ? last.size : 0)));
     if (!index.direct) to.number(packet.check);
@@ -189,10 +194,15 @@ Index parse_index(std::span<const uint8_t> text, const std::string& version, int
   index.packets.reserve(packets);
   IndexedPacket last{.pts = 0, .offset = 0};
   for (uint64_t i = 0; i < packets; ++i) {
-    const uint64_t size = from.number();
-    IndexedPacket packet{.key = (size & 1) != 0, .start = (size & 2) != 0, .bad = (size & 4) != 0};
-    check(size >> 3 > 0 && size >> 3 <= kMaxPacket);
-    packet.size = static_cast<uint32_t>(size >> 3);
+    const uint64_t first = from.number(), size = first >> kFlagBits;
+    check(size > 0 && size <= kMaxPacket);
+    const uint64_t needed = (first & kPartly) == 0 ? size : from.number();
+    check(needed <= size);
+    IndexedPacket packet{.size = static_cast<uint32_t>(size),
+                         .needed = static_cast<uint32_t>(needed),
+                         .key = (first & kKey) != 0,
+                         .start = (first & kStart) != 0,
+                         .bad = (first & kBad) != 0};
     packet.pts = plus(last.pts, from.signed_number());
     packet.offset = plus(last.offset + (index.direct ? last.size : 0), from.signed_number());
     if (index.direct) check(packet.offset >= 0 && packet.offset <= file_size - packet.size);

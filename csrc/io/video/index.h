@@ -40,10 +40,11 @@ struct IndexedPacket {
   int64_t pts = libav::kNoTime;
   int64_t offset = -1;  // of its bytes if the index is direct; else where the demuxer found it
   uint32_t size = 0;
-  uint32_t check = 0;  // of its bytes
-  bool key = false;    // the container says that this is a key frame
-  bool start = false;  // decoding may start here
-  bool bad = false;    // it does not decode, and ffmpeg passes over it
+  uint32_t needed = 0;  // bytes, from the first one on, that other pictures than its own depend on
+  uint32_t check = 0;   // of its bytes
+  bool key = false;     // the container says that this is a key frame
+  bool start = false;   // decoding may start here
+  bool bad = false;     // it does not decode, and ffmpeg passes over it
 };
 
 struct Index {
@@ -54,7 +55,7 @@ struct Index {
 };
 
 // Part of the name and of the contents of stored indices. Others are made again.
-inline constexpr uint32_t kIndexVersion = 1;
+inline constexpr uint32_t kIndexVersion = 2;
 
 // What an index is stored as, for a file with this `version` (of its contents). Raises kData if the
 // text is damaged, of another version, or does not fit to a file of this size.

@@ -63,6 +63,7 @@ struct Found {
   std::vector<PacketTimes> times;
   std::vector<bool> shown;  // as far as that is known without decoding
   bool certain = true;      // it is
+  bool steady = true;       // PacketFacts::needed is right
 };
 
 void add_packet(Found& found, Locator& locator, const libav::Packet& packet) {
@@ -75,13 +76,15 @@ void add_packet(Found& found, Locator& locator, const libav::Packet& packet) {
                        "supported",
                        to_fix("convert it with the program ffmpeg"));
   const PacketFacts facts = look_at(index.facts, data, packet.key);
-  const bool first = index.packets.empty();
-  IndexedPacket to{.pts = packet.pts,
-                   .offset = packet.position,
-                   .size = static_cast<uint32_t>(packet.size),
-                   .check = packet_check(data),
-                   .key = packet.key,
-                   .start = first || facts.start != Start::kNone};
+  const bool first = index.packets.empty(), start = first || facts.start != Start::kNone;
+  IndexedPacket to{
+      .pts = packet.pts,
+      .offset = packet.position,
+      .size = static_cast<uint32_t>(packet.size),
+      .needed = static_cast<uint32_t>(start ? data.size() : std::min(facts.needed, data.size())),
+      .check = packet_check(data),
+      .key = packet.key,
+      .start = start};
   if (index.direct) {
     const int64_t offset = locator.find(packet);
     // The offsets of packets before are not those of the demuxer; see build_index().
@@ -92,6 +95,7 @@ void add_packet(Found& found, Locator& locator, const libav::Packet& packet) {
       {.position = packet.position, .dts = packet.dts, .duration = packet.duration});
   found.shown.push_back(!packet.discard && facts.pictures == 1);
   const bool broken = first ? facts.start == Start::kNone : facts.start == Start::kBroken;
+  if (facts.changes) found.steady = false;
   if (broken || facts.pictures < 0 || facts.pictures > 1) found.certain = false;
   if (!packet.discard && facts.pictures > 0) {
     // Pictures that are shown before the first packet may lack what they refer to.
@@ -125,6 +129,8 @@ Found demux(const FileBytes& bytes) {
   if (!found.index.direct)
     for (size_t i = 0; i < found.times.size(); ++i)
       found.index.packets[i].offset = found.times[i].position;
+  if (!found.steady)
+    for (IndexedPacket& p : found.index.packets) p.needed = p.size;
   // Each field of interlaced H.264 may be a packet of its own.
   constexpr int kProgressive = 1;
   const bool fields = facts.field_order > kProgressive;

@@ -24,14 +24,14 @@ DemuxerPtr open_demuxer(const FileBytes& bytes, const libav::Source& source, boo
   return DemuxerPtr(demuxer);
 }
 
-void PacketReader::read(size_t packet, const std::function<uint8_t*(int)>& allocate) {
+void PacketReader::read(size_t packet, uint32_t size,
+                        const std::function<uint8_t*(int)>& allocate) {
   const IndexedPacket& wanted = index_.packets[packet];
   if (!index_.direct) demux(packet);
-  uint8_t* to = allocate(static_cast<int>(wanted.size));
-  TORCHDALI_CHECK_KIND(kRuntime, to != nullptr, "no memory for a packet of ", wanted.size,
-                       " bytes");
-  if (index_.direct) bytes_.read(to, wanted.size, wanted.offset);
-  else std::memcpy(to, last_.data, wanted.size);
+  uint8_t* to = allocate(static_cast<int>(size));
+  TORCHDALI_CHECK_KIND(kRuntime, to != nullptr, "no memory for a packet of ", size, " bytes");
+  if (index_.direct) bytes_.read(to, size, wanted.offset);
+  else std::memcpy(to, last_.data, size);
 }
 
 bool PacketReader::is(size_t packet) const {

@@ -26,8 +26,12 @@ class PacketReader {
  public:
   PacketReader(const FileBytes& bytes, const Index& index) : bytes_(bytes), index_(index) {}
 
-  // Reads a packet into allocate(size). Raises kFile, or kData if it is not what the index says.
-  void read(size_t packet, const std::function<uint8_t*(int)>& allocate);
+  // Reads a packet, or its first `size` bytes, into allocate(size). Raises kFile, or kData if it is
+  // not what the index says.
+  void read(size_t packet, const std::function<uint8_t*(int)>& allocate) {
+    read(packet, index_.packets[packet].size, allocate);
+  }
+  void read(size_t packet, uint32_t size, const std::function<uint8_t*(int)>& allocate);
 
  private:
   // Whether the last packet of the demuxer is this one of the index.

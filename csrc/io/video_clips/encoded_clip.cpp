@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/video_clips/encoded_clip.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
@@ -113,6 +114,10 @@ std::string IndexedVideo::encoded(std::span<const int64_t> frames, EncodedClip& 
     for (size_t i = run.key; i <= run.last_packet; ++i) {
       const IndexedPacket& packet = index_.packets[i];
       if (packet.bad) return kDamaged;
+      const int64_t frame = frame_of_[i];
+      const auto is_it = [frame](const Wanted& w) { return w.frame == frame; };
+      const auto uses = std::count_if(run.wanted.begin(), run.wanted.end(), is_it);
+      if (uses == 0 && packet.needed == 0 && index_.direct) continue;
       reader.read(i, [&](int size) {
         buffer.resize(static_cast<size_t>(size));
         return buffer.data();
@@ -133,9 +138,8 @@ std::string IndexedVideo::encoded(std::span<const int64_t> frames, EncodedClip& 
             .key = packet.key,
             .start = i == run.key};
       out.bytes.insert(out.bytes.end(), bytes.begin(), bytes.end());
-      const int64_t frame = frame_of_[i];
-      for (const Wanted& w : run.wanted)
-        if (w.frame == frame) to.frame = frame, ++wanted;
+      if (uses > 0) to.frame = frame;
+      wanted += static_cast<size_t>(uses);
     }
     if (wanted != run.wanted.size()) return kDamaged;
   }

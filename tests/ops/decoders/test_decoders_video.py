@@ -84,7 +84,7 @@ def test_frames_are_those_of_ffmpeg_in_any_order(kind):
         assert np.array_equal(decode(file, frames=some), whole[some]), some
 
 
-@for_each("kind", ["h264", "open_gop", "h264_ts", "mpeg4_avi"])
+@for_each("kind", ["h264", "open_gop", "h264_ts", "av1", "mpeg4_avi"])
 def test_a_sequence_of_clips_is_the_whole(kind):
     file = as_tensor(videos.video(kind))
     whole = run_op(OP, file)

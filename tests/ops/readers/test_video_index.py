@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
-from helpers import programs
+import torch
+from helpers import programs, videos
 from helpers.array_readers import read
 from helpers.cases import for_each
 from helpers.numbered_videos import numbers_of, write_video
@@ -132,6 +135,40 @@ def test_the_index_of_a_file_that_was_replaced_is_made_again(video, tmp_path):
     other = Path(write_video(tmp_path / "other" / "x.mp4", COUNT, first=50))
     shutil.copy2(beside(video), beside(other))
     assert shown(other) == list(range(50, 50 + COUNT))
+
+
+def packets_of(video: Path) -> list[tuple[int, int]]:
+    """The places and sizes of the packets of a file, in the order of decoding."""
+    probe = shutil.which("ffprobe")
+    if probe is None:
+        pytest.skip("there is no program ffprobe, which finds the packets")
+    show = ["-v", "error", "-select_streams", "v", "-show_entries", "packet=pos,size"]
+    command = [probe, *show, "-of", "csv=p=0:nk=0", str(video)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    rows = [dict(field.split("=") for field in line.split(",")) for line in done.stdout.split()]
+    return [(int(row["pos"]), int(row["size"])) for row in rows]
+
+
+@for_each("kind", ["av1", "h264"])
+def test_pictures_that_nothing_refers_to_are_not_read_for_others(kind, tmp_path):
+    video = Path(shutil.copy(videos.video(kind), tmp_path))
+    last = 11  # before the next key frame
+    ranges = tmp_path / "list.txt"
+    ranges.write_text(f"{video} 0 {last} {last + 1}\n")
+
+    def frame():
+        args = {"file_list": str(ranges), "file_list_frame_num": True, "sequence_length": 1}
+        return read("readers.video", **args)[0][0]
+
+    whole, times = video.read_bytes(), video.stat()
+    expected = frame()
+    passed_over = 0
+    for place, size in packets_of(video)[: last + 1]:
+        video.write_bytes(whole[:place] + bytes(size) + whole[place + size :])
+        os.utime(video, ns=(times.st_atime_ns, times.st_mtime_ns))
+        with contextlib.suppress(DataError):
+            passed_over += torch.equal(frame(), expected)
+    assert passed_over >= 3
 
 
 # Opens videos. Files may grow up to argv[1] bytes, then the process gets a signal, which kills it
