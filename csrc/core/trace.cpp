@@ -327,8 +327,8 @@ Totals Session::write(const std::string& path, const std::vector<uint32_t>& owne
       ++totals.events;
       const LabelText& text = texts[event.label];
       const std::string head = str_cat(
-          ",\n{\"name\":", json_text(text.name), ",\"cat\":", json_text(text.kind), ",\"pid\":", pid,
-          ",\"tid\":", buffer->thread, ",\"ts\":", microseconds(event.start_ns));
+          ",\n{\"name\":", json_text(text.name), ",\"cat\":", json_text(text.kind),
+          ",\"pid\":", pid, ",\"tid\":", buffer->thread, ",\"ts\":", microseconds(event.start_ns));
       if (event.counter) {
         file.put(str_cat(head, ",\"ph\":\"C\",\"id\":", event.owner,
                          ",\"args\":{\"batches\":", event.ns, "}}"));

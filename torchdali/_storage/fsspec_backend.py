@@ -68,7 +68,7 @@ class _Fsspec:
         except Exception as error:
             raise from_exception(error) from error
         # Names begin as the folder does, however a file system writes it: memory:///a for memory://a.
-        written = str(system._strip_protocol(path)).rstrip("/") + "/"
+        written = fsspec.core.strip_protocol(path).rstrip("/") + "/"
         return [
             f"{folder.rstrip('/')}/{name.removeprefix(written)}"
             if name.startswith(written)
