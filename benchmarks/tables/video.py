@@ -43,8 +43,9 @@ def _title(results: list[dict[str, Any]], peer: str) -> str:
 def clips_table(document: dict[str, Any]) -> str:
     """Random clips of many videos."""
     note = (
-        "Batches of 8 clips of 16 frames at random places of 160 files, resized to 224 x 224 bytes "
-        "of RGB, on two threads; decoders of one thread. The peers open the file for each clip. "
+        "Batches of 8 clips of 16 frames from all over 160 videos, the same for all, resized to "
+        "224 x 224 bytes of RGB, on two threads; decoders of one thread. The peers open the file "
+        "for each clip. "
         "torchdali has indices of the files, and decodes only frames that the wanted ones need."
     )
     return _table(document, "random_clips", "random clips, frames per CPU-second", note)
