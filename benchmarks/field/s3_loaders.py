@@ -93,7 +93,7 @@ def litdata(axes: Axes, cache: str) -> Epochs:
     downloader._OBSTORE_CLIENT_OPTIONS["allow_http"] = True
     transform = _transform()
 
-    class Images(StreamingDataset):  # type: ignore[misc]
+    class Images(StreamingDataset):  # type: ignore[misc]  # an untyped package
         def __getitem__(self, index: Any) -> tuple[Any, int]:
             sample = super().__getitem__(index)
             return transform(sample["image"]), sample["class"]
@@ -118,7 +118,7 @@ def mosaicml(axes: Axes, cache: str) -> Epochs:
 
     transform = _transform()
 
-    class Images(StreamingDataset):  # type: ignore[misc]
+    class Images(StreamingDataset):  # type: ignore[misc]  # an untyped package
         def __getitem__(self, index: Any) -> tuple[Any, int]:
             sample = super().__getitem__(index)
             return transform(sample["image"]), sample["class"]

@@ -31,7 +31,7 @@ def serving(folder: Path) -> Iterator[str]:
         RuntimeError: the server does not start.
     """
     import boto3
-    import moto  # noqa: F401
+    import moto  # noqa: F401 (that it is missing is said here, not by the process)
 
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -49,16 +49,24 @@ def _rows(results: list[dict[str, Any]], metrics: list[str]) -> list[list[str]]:
     return rows
 
 
-def ffcv_table(document: dict[str, Any]) -> str:
-    """FFCV's table of ImageNet."""
-    results = of(document, "ffcv_imagenet")
+def _throughputs(document: dict[str, Any], name: str, header: list[str], names: list[str]) -> str:
+    """Returns the table of a benchmark whose metrics `names` are throughputs.
+
+    A "{threads}" in the header stands for the number of threads.
+    """
+    results = of(document, name)
     if not results:
         return "Not measured."
-    threads = results[0]["axes"]["threads"]
-    header = ["512 pixels, quality 90", "images per CPU-second", f"images/s, {threads} threads"]
-    table = markdown(header, _rows(results, ["images_per_cpu_s", "images_per_s"]))
+    titles = [title.format(threads=results[0]["axes"].get("threads")) for title in header]
+    table = markdown(titles, _rows(results, names))
     text = "In brackets: torchdali's throughput divided by the peer's."
-    return f"{table}\n\n{text}{_note(results)}\n\n{_published('ffcv_imagenet')}"
+    return f"{table}\n\n{text}{_note(results)}\n\n{_published(name)}"
+
+
+def ffcv_table(document: dict[str, Any]) -> str:
+    """FFCV's table of ImageNet."""
+    header = ["512 pixels, quality 90", "images per CPU-second", "images/s, {threads} threads"]
+    return _throughputs(document, "ffcv_imagenet", header, ["images_per_cpu_s", "images_per_s"])
 
 
 def mlperf_table(document: dict[str, Any]) -> str:
@@ -140,9 +148,6 @@ def spdl_table(document: dict[str, Any]) -> str:
 
 def s3_table(document: dict[str, Any]) -> str:
     """Epochs over a data set in S3."""
-    results = of(document, "s3_epochs")
-    if not results:
-        return "Not measured."
     header = [
         "images per CPU-second, and images/s",
         "first epoch",
@@ -151,21 +156,13 @@ def s3_table(document: dict[str, Any]) -> str:
         "later epoch, images/s",
     ]
     metrics = ["first_per_cpu_s", "later_per_cpu_s", "first_per_s", "later_per_s"]
-    text = "In brackets: torchdali's throughput divided by the peer's."
-    table = markdown(header, _rows(results, metrics))
-    return f"{table}\n\n{text}{_note(results)}\n\n{_published('s3_epochs')}"
+    return _throughputs(document, "s3_epochs", header, metrics)
 
 
 def ray_images_table(document: dict[str, Any]) -> str:
     """Pictures through map_batches()."""
-    results = of(document, "ray_images")
-    if not results:
-        return "Not measured."
-    threads = results[0]["axes"]["threads"]
-    header = ["`map_batches()`", "images per CPU-second", f"images/s, {threads} CPUs"]
-    table = markdown(header, _rows(results, ["images_per_cpu_s", "images_per_s"]))
-    text = "In brackets: torchdali's throughput divided by the peer's."
-    return f"{table}\n\n{text}{_note(results)}\n\n{_published('ray_images')}"
+    header = ["`map_batches()`", "images per CPU-second", "images/s, {threads} CPUs"]
+    return _throughputs(document, "ray_images", header, ["images_per_cpu_s", "images_per_s"])
 
 
 def setup_table(document: dict[str, Any]) -> str:

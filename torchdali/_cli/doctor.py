@@ -61,7 +61,7 @@ def _of_torch_loader(watch: Watch) -> Iterator[str]:
         )
     if loader.num_workers > granted_cpus():
         yield (
-            f"num_workers is {loader.num_workers}, but there are {granted_cpus()} processors: "
+            f"num_workers is {loader.num_workers}, but {granted_cpus()} CPUs were granted: "
             f"use num_workers={granted_cpus()}"
         )
     again = watch.iterators > 1 and loader.num_workers > 0 and not engine
@@ -93,9 +93,9 @@ def _of_pipeline(stats: PipelineStats, waits: bool) -> Iterator[str]:
     threads = len(stats.workers)
     chosen = stats.chosen is not None and "num_threads" in stats.chosen.options
     if waits and not chosen and threads < granted_cpus():
-        yield f"num_threads is {threads}, but there are {granted_cpus()} processors: increase it"
+        yield f"num_threads is {threads}, but {granted_cpus()} CPUs were granted: increase it"
     if threads > 2 * granted_cpus():
-        yield f"num_threads is {threads}, but there are {granted_cpus()} processors: decrease it"
+        yield f"num_threads is {threads}, but {granted_cpus()} CPUs were granted: decrease it"
     callbacks = [source for source in stats.sources if source.kind == "callback"]
     if waits and callbacks and stats.source_share > _WAITS:
         worst = max(callbacks, key=lambda source: source.total_ns)

@@ -141,7 +141,7 @@ def packets_of(video: Path) -> list[tuple[int, int]]:
     """The places and sizes of the packets of a file, in the order of decoding."""
     probe = shutil.which("ffprobe")
     if probe is None:
-        pytest.skip("there is no program ffprobe, which finds the packets")
+        pytest.skip("ffprobe, which finds the packets, is not installed")
     show = ["-v", "error", "-select_streams", "v", "-show_entries", "packet=pos,size"]
     command = [probe, *show, "-of", "csv=p=0:nk=0", str(video)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
