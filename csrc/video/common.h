@@ -54,7 +54,7 @@ int set_parameters(const Facts& facts, AVCodecParameters& parameters);
 int open_decoder(const Facts* facts, int threads, Decoder** out);
 void close_decoder(Decoder* decoder);
 uint8_t* packet_buffer(Decoder* decoder, int size);
-int send(Decoder* decoder, int64_t mark, bool key, bool skippable);
+int send(Decoder* decoder, int64_t mark, bool key);
 int send_end(Decoder* decoder);
 int receive(Decoder* decoder, kernels::Picture* out, int64_t* mark, const char** format,
             bool* supported);

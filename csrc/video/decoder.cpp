@@ -98,12 +98,11 @@ uint8_t* packet_buffer(Decoder* decoder, int size) {
   return av_new_packet(decoder->packet, size) < 0 ? nullptr : decoder->packet->data;
 }
 
-int send(Decoder* decoder, int64_t mark, bool key, bool skippable) {
+int send(Decoder* decoder, int64_t mark, bool key) {
   const QuietLog quiet;
   decoder->packet->pts = mark;
   decoder->packet->dts = AV_NOPTS_VALUE;
   decoder->packet->flags = key ? AV_PKT_FLAG_KEY : 0;
-  decoder->context->skip_frame = skippable ? AVDISCARD_NONREF : AVDISCARD_DEFAULT;
   const int error = avcodec_send_packet(decoder->context, decoder->packet);
   if (error != AVERROR(EAGAIN)) av_packet_unref(decoder->packet);
   return error == AVERROR(EAGAIN) ? kEnd : std::min(error, 0);
@@ -111,8 +110,6 @@ int send(Decoder* decoder, int64_t mark, bool key, bool skippable) {
 
 int send_end(Decoder* decoder) {
   const QuietLog quiet;
-  // Delayed pictures are wanted, whatever the last packet was.
-  decoder->context->skip_frame = AVDISCARD_DEFAULT;
   const int error = avcodec_send_packet(decoder->context, nullptr);
   return error == AVERROR_EOF ? 0 : error;
 }

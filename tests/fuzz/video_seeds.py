@@ -16,7 +16,7 @@ from pathlib import Path
 
 VIDEOS = Path(__file__).resolve().parents[1] / "data" / "videos"
 _INDEX, _DAMAGED_INDEX, _PACKET, _BOTH_FORMS = range(4)
-_H264, _HEVC, _VP8, _VP9, _AV1 = range(5)
+_H264, _HEVC, _VP8, _VP9, _AV1, _MPEG4, _MPEG2 = range(7)
 _CODE = b"\0\0\0\1"
 
 
@@ -46,6 +46,7 @@ def _units(codec: int) -> Iterator[bytes]:
     else:
         before = [b"", b"\x40\x01\x0c", b"\x42\x01\x01", b"\x4e\x01\x05"]
         kinds = [bytes([kind << 1, 1, 0xAF]) for kind in (1, 16, 19, 20, 21, 32)]
+        kinds += [b"\0\1\xaf", b"\x10\2\xaf"]  # no references of their layers
     for first in before:
         for kind in kinds:
             yield _CODE + first + _CODE + kind
@@ -86,6 +87,30 @@ def _av1() -> Iterator[bytes]:
             yield bytes([len(sequence) + 4, 0x81, 0, 0, 0]) + sequence + packet
 
 
+def _mpeg4() -> Iterator[bytes]:
+    """Yields a layer, progressive or interlaced, and a packet of MPEG-4 part 2."""
+    start, b, p, group = b"\0\0\1", b"\xb6\x80", b"\xb6\x40", b"\xb3\1"
+    for begin, interlaced in itertools.product(
+        ("0 00000001 0 0001 0", f"0 00000001 1 0001000 1111 {16 * '1'} 1 011 1 {79 * '1'}"), "01"
+    ):
+        size = "1 0000001100000 1 0000001000000 1"
+        layer = start + b"\x20" + _bits(f"{begin} 00 1 {25:016b} 1 1 00001 {size} {interlaced} 11")
+        for packet in (start + b, start + p, start + p + start + b, start + group + start + b):
+            yield bytes([len(layer)]) + layer + packet
+        yield bytes([len(layer)]) + layer + layer
+
+
+def _mpeg2() -> Iterator[bytes]:
+    """Yields packets of MPEG-2: pictures of frames and fields, and what may come before them."""
+    start = b"\0\0\1"
+    frame, matrix = start + b"\xb5\x81\x11\x13", start + b"\xb5\x31\x11\x13"
+    for kind in (b"\0\0\x18", b"\0\0\x10"):
+        picture = start + kind
+        for extension in (b"", frame, start + b"\xb5\x81\x11\x12", frame + matrix):
+            yield picture + extension + start + b"\1\x12"
+    yield start + b"\xb3\1" + start + b"\xb8\1" + start + b"\0\0\x18"
+
+
 def seeds() -> Iterator[bytes]:
     """Yields the inputs."""
     yield from _indices()
@@ -101,6 +126,10 @@ def seeds() -> Iterator[bytes]:
         yield bytes([_PACKET, _VP9, 0]) + frame + frame + bytes([0xC1, *[len(frame)] * 2, 0xC1])
     for inputs in _av1():
         yield bytes([_PACKET, _AV1]) + inputs
+    for inputs in _mpeg4():
+        yield bytes([_PACKET, _MPEG4]) + inputs
+    for inputs in _mpeg2():
+        yield bytes([_PACKET, _MPEG2, 0]) + inputs
     for codec in range(_VP8, 9):
         yield bytes([_PACKET, codec, 0, 0x10, 0x02, 0x00, 0x9D, 0x01, 0x2A])
 

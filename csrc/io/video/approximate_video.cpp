@@ -87,7 +87,7 @@ void ApproximateVideo::decode(std::span<const int64_t> frames, const Use& use, i
       uint8_t* to = api.packet_buffer(session.get(), packet.size);
       TORCHDALI_CHECK_KIND(kRuntime, to != nullptr, "no memory for a packet");
       std::copy_n(packet.data, packet.size, to);
-      (void)api.send(session.get(), time, packet.key, false);  // damaged ones are passed over
+      (void)api.send(session.get(), time, packet.key);  // damaged ones are passed over
     }
   };
   bool has_picture = false;

@@ -28,8 +28,7 @@ class Pass {
     for (size_t i = begin; i <= end; ++i) {
       if (i < end) {
         reader_.read(i, [&](int size) { return api.packet_buffer(session_.get(), size); });
-        const int sent =
-            api.send(session_.get(), static_cast<int64_t>(i), index_.packets[i].key, false);
+        const int sent = api.send(session_.get(), static_cast<int64_t>(i), index_.packets[i].key);
         if (sent != 0) on_error(i, sent);
       } else {
         api.send_end(session_.get());

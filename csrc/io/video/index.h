@@ -55,7 +55,7 @@ struct Index {
 };
 
 // Part of the name and of the contents of stored indices. Others are made again.
-inline constexpr uint32_t kIndexVersion = 2;
+inline constexpr uint32_t kIndexVersion = 3;
 
 // What an index is stored as, for a file with this `version` (of its contents). Raises kData if the
 // text is damaged, of another version, or does not fit to a file of this size.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "io/video/bitstream.h"
+#include "io/video/bitstream/packet_facts.h"
 #include "io/video/count_frames.h"
 #include "io/video/library.h"
 #include "io/video/packet_reader.h"
@@ -63,7 +63,8 @@ struct Found {
   std::vector<PacketTimes> times;
   std::vector<bool> shown;  // as far as that is known without decoding
   bool certain = true;      // it is
-  bool steady = true;       // PacketFacts::needed is right
+  bool steady = true;       // PacketFacts::needed is right, but for layers
+  std::vector<uint8_t> layers;
 };
 
 void add_packet(Found& found, Locator& locator, const libav::Packet& packet) {
@@ -96,6 +97,7 @@ void add_packet(Found& found, Locator& locator, const libav::Packet& packet) {
   found.shown.push_back(!packet.discard && facts.pictures == 1);
   const bool broken = first ? facts.start == Start::kNone : facts.start == Start::kBroken;
   if (facts.changes) found.steady = false;
+  found.layers.push_back(facts.layer);
   if (broken || facts.pictures < 0 || facts.pictures > 1) found.certain = false;
   if (!packet.discard && facts.pictures > 0) {
     // Pictures that are shown before the first packet may lack what they refer to.
@@ -129,8 +131,11 @@ Found demux(const FileBytes& bytes) {
   if (!found.index.direct)
     for (size_t i = 0; i < found.times.size(); ++i)
       found.index.packets[i].offset = found.times[i].position;
-  if (!found.steady)
-    for (IndexedPacket& p : found.index.packets) p.needed = p.size;
+  const uint8_t highest = *std::max_element(found.layers.begin(), found.layers.end());
+  for (size_t i = 0; i < found.layers.size(); ++i) {
+    IndexedPacket& p = found.index.packets[i];
+    if (!found.steady || found.layers[i] < highest) p.needed = p.size;
+  }
   // Each field of interlaced H.264 may be a packet of its own.
   constexpr int kProgressive = 1;
   const bool fields = facts.field_order > kProgressive;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "io/video/bitstream.h"
+#include "io/video/bitstream/packet_facts.h"
 #include "io/video/library.h"
 
 namespace torchdali::io::video {
@@ -88,13 +88,12 @@ IndexedVideo::Run IndexedVideo::first_run(std::span<Wanted> wanted) const {
 void IndexedVideo::send(DecoderSession& session, size_t packet, bool skippable) const {
   const libav::Api& api = library();
   const IndexedPacket& what = index_.packets[packet];
-  // A demuxer gives one packet after the other, so leaving one out saves nothing.
-  const uint32_t bytes = skippable && index_.direct ? what.needed : what.size;
+  const uint32_t bytes = skippable ? what.needed : what.size;
   if (bytes == 0) return;
   if (session.reader == nullptr) session.reader = std::make_unique<PacketReader>(*bytes_, index_);
   session.reader->read(packet, bytes,
                        [&](int size) { return api.packet_buffer(session.get(), size); });
-  const int error = api.send(session.get(), static_cast<int64_t>(packet), what.key, skippable);
+  const int error = api.send(session.get(), static_cast<int64_t>(packet), what.key);
   const int64_t frame = frame_of_[packet];
   TORCHDALI_CHECK_KIND(kData, error >= 0 || what.bad || frame < 0, describe(frame, packet),
                        " cannot be decoded: ", error_text(error),

@@ -11,7 +11,7 @@
 namespace torchdali::io::video::libav {
 
 // Of this header; the engine refuses a library with another one.
-inline constexpr int kApiVersion = 2;
+inline constexpr int kApiVersion = 3;
 inline constexpr int64_t kNoTime = INT64_MIN;  // AV_NOPTS_VALUE
 inline constexpr int kTextSize = 512;
 
@@ -83,9 +83,8 @@ struct Api {
   void (*close_decoder)(Decoder*) = nullptr;
   // Memory for the bytes of the next packet; null if there is none.
   uint8_t* (*packet_buffer)(Decoder*, int size) = nullptr;
-  // Decodes that packet. `mark` is of the picture. `key`: as of Packet. `skippable`: it is not
-  // wanted, and is not decoded if no other picture depends on it.
-  int (*send)(Decoder*, int64_t mark, bool key, bool skippable) = nullptr;
+  // Decodes that packet. `mark` is of the picture. `key`: as of Packet.
+  int (*send)(Decoder*, int64_t mark, bool key) = nullptr;
   int (*send_end)(Decoder*) = nullptr;
   // kDone: a picture, valid until the next call; kMore: none before the next packet; kEnd.
   // `format` is the name of the pixel format; a model that Picture lacks has `supported` = false.

@@ -54,8 +54,8 @@ void PacketReader::demux(size_t packet) {
                          " is not what it was when the index was made",
                          to_fix("the file has changed; open it again"));
   };
-  if (demuxer_ != nullptr && next_ == packet) {
-    changed(find(packet, 1));
+  if (demuxer_ != nullptr && next_ <= packet && packet - next_ < kSearch) {
+    for (size_t i = next_; i <= packet; ++i) changed(find(i, 1));
   } else {
     const IndexedPacket& wanted = index_.packets[packet];
     bool found = false;

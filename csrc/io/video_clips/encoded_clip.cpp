@@ -61,8 +61,7 @@ void decode_run(const EncodedClip& clip, size_t begin, size_t end, const std::st
     TORCHDALI_CHECK_KIND(kRuntime, to != nullptr, "no memory for a packet of ", packet.size,
                          " bytes");
     std::memcpy(to, clip.bytes.data() + packet.offset, static_cast<size_t>(packet.size));
-    const int error =
-        api.send(session.get(), static_cast<int64_t>(i), packet.key, packet.frame < 0);
+    const int error = api.send(session.get(), static_cast<int64_t>(i), packet.key);
     check(error >= 0 || packet.frame < 0, i, error_text(error));
     drain();
   }
@@ -117,7 +116,7 @@ std::string IndexedVideo::encoded(std::span<const int64_t> frames, EncodedClip& 
       const int64_t frame = frame_of_[i];
       const auto is_it = [frame](const Wanted& w) { return w.frame == frame; };
       const auto uses = std::count_if(run.wanted.begin(), run.wanted.end(), is_it);
-      if (uses == 0 && packet.needed == 0 && index_.direct) continue;
+      if (uses == 0 && packet.needed == 0) continue;
       reader.read(i, [&](int size) {
         buffer.resize(static_cast<size_t>(size));
         return buffer.data();

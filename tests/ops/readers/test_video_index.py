@@ -149,7 +149,7 @@ def packets_of(video: Path) -> list[tuple[int, int]]:
     return [(int(row["pos"]), int(row["size"])) for row in rows]
 
 
-@for_each("kind", ["av1", "h264"])
+@for_each("kind", ["av1", "h264", "hevc", "mpeg4_avi"])
 def test_pictures_that_nothing_refers_to_are_not_read_for_others(kind, tmp_path):
     video = Path(shutil.copy(videos.video(kind), tmp_path))
     last = 11  # before the next key frame
@@ -169,6 +169,43 @@ def test_pictures_that_nothing_refers_to_are_not_read_for_others(kind, tmp_path)
         with contextlib.suppress(DataError):
             passed_over += torch.equal(frame(), expected)
     assert passed_over >= 3
+
+
+def relabel_layers(video: Path) -> None:
+    """Says of B pictures of HEVC that others refer to that those are of a higher temporal layer."""
+    references, others = (1, 9), (0, 8)  # types of units: TRAIL_R and RASL_R, TRAIL_N and RASL_N
+    data = bytearray(video.read_bytes())
+    slices = []  # where units of pictures begin
+    for place, size in packets_of(video):
+        at = place
+        while at < place + size:
+            if data[at + 4] >> 1 < 32:
+                slices.append(at + 4)
+            at += 4 + int.from_bytes(data[at : at + 4], "big")
+    types = [data[at] >> 1 for at in slices]
+    relabelled = 0
+    for i, at in enumerate(slices):
+        if types[i] in others:
+            data[at + 1] += 1  # nuh_temporal_id_plus1
+        elif types[i] in references and types[i + 1 : i + 2] and types[i + 1] in others:
+            data[at] -= 2  # no reference of its own layer
+            relabelled += 1
+    assert relabelled >= 3
+    video.write_bytes(data)
+
+
+def test_references_of_higher_layers_are_decoded(tmp_path):
+    video = tmp_path / "layers.mp4"
+    options = "keyint=12:bframes=3:b-adapt=0:b-pyramid=1:log-level=none"
+    videos.ffmpeg("-f", "lavfi", "-i", "testsrc2=size=96x64:rate=25:duration=1", "-pix_fmt",
+                  "yuv420p", "-c:v", "libx265", "-x265-params", options, video)  # fmt: skip
+    relabel_layers(video)
+    ((all_frames,),) = read("readers.video", filenames=[str(video)], sequence_length=25)
+    ranges = tmp_path / "list.txt"
+    for i in range(25):
+        ranges.write_text(f"{video} 0 {i} {i + 1}\n")
+        args = {"file_list": str(ranges), "file_list_frame_num": True, "sequence_length": 1}
+        assert torch.equal(read("readers.video", **args)[0][0][0], all_frames[i]), i
 
 
 # Opens videos. Files may grow up to argv[1] bytes, then the process gets a signal, which kills it

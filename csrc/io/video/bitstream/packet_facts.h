@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What packets say without being decoded: whether decoding can start at them, and whether they show
-// one picture. Sources: ITU-T H.264 (7.3, D.1.8) and H.265 (7.4.2.2), RFC 6386 (9.1), VP9 bitstream
-// specification (6.1, annex B), AV1 bitstream specification (5.3, 5.5, 5.9).
+// What packets say without being decoded: whether decoding can start at them, whether they show one
+// picture, and whether others depend on it. Sources of VP8 and VP9, which packet_facts.cpp reads:
+// RFC 6386 (9.1), VP9 bitstream specification (6.1, annex B).
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,10 @@ enum class Start : uint8_t {
 struct PacketFacts {
   Start start = Start::kNone;
   int pictures = 1;  // shown by the packet; -1 if that is not known
-  // How many of its bytes, from the first one on, other pictures than the one it shows depend on.
+  // How many of its bytes, from the first one on, other pictures than the one it shows depend on,
+  // if no packet of the stream is of a higher layer than this one.
   size_t needed = std::numeric_limits<size_t>::max();
+  uint8_t layer = 0;
   bool changes = false;  // it changes what `needed` of later packets was found by
 };
 
