@@ -41,6 +41,10 @@ struct DecodedFrame {
   std::vector<int32_t> samples;
 };
 
+// How many headers of broken frames a search passes over: each of them may take the time of the
+// rest of the file.
+constexpr int kMostTries = 256;
+
 class FlacReader final : public AudioReader {
  public:
   explicit FlacReader(Bytes bytes) : bytes_(bytes), header_(read_flac_header(bytes)) {
@@ -148,12 +152,15 @@ class FlacReader final : public AudioReader {
   // Decodes the next frame that begins at a byte in [at, end), as its checksums tell.
   bool decode_next(size_t at, size_t end) {
     end = std::min(end, bytes_.size());
-    while (at < end) {
+    for (int tries = 0; at < end && tries < kMostTries;) {
       const void* found = std::memchr(bytes_.data() + at, 0xff, end - at);
       if (found == nullptr) return false;
       at = static_cast<size_t>(static_cast<const uint8_t*>(found) - bytes_.data());
       FrameHeader h;
-      if (read_header(at, h) == nullptr && decode(at) == nullptr) return true;
+      if (read_header(at, h) == nullptr) {
+        if (decode(at) == nullptr) return true;
+        ++tries;
+      }
       ++at;
     }
     return false;
@@ -226,11 +233,15 @@ class FlacReader final : public AudioReader {
 
   // The length of a file whose header does not have it: the end of its last frame.
   int64_t find_length() {
-    for (size_t at = bytes_.size(); at-- > header_.data;) {
+    int tries = 0;
+    for (size_t at = bytes_.size(); at-- > header_.data && tries < kMostTries;) {
       FrameHeader h;
       if (bytes_[at] != 0xff || read_header(at, h) != nullptr) continue;
       if (decode(at) == nullptr) return frame_.begin + frame_.block;
+      ++tries;
     }
+    TORCHDALI_CHECK_KIND(kData, tries < kMostTries, "the FLAC file is broken: none of its last ",
+                         kMostTries, " frames is complete");
     const char* error = decode(header_.data);
     raise(ErrorKind::kData,
           "the FLAC file is broken or truncated: it has no complete frame: at byte ", header_.data,

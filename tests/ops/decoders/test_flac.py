@@ -18,6 +18,7 @@ from helpers.flac_files import (
     Coding,
     block,
     flac,
+    frame,
     stream_info,
 )
 from helpers.ops import run_op
@@ -158,6 +159,7 @@ def test_files_of_libsndfile(subtype, bits, channels):
 X = to_pcm(sound(2000, 1), 16)
 FILE = flac(X)
 FIRST = 4 + 4 + 34  # the byte of the first frame
+BROKEN_FRAME = frame(X[:16], 16, 0, Coding("verbatim"))[:-1] + b"\0"
 
 
 def changed(at: int, value: int) -> bytes:
@@ -185,6 +187,7 @@ def changed(at: int, value: int) -> bytes:
         (flac(X, claimed=3000), "claims 3000 frames, but decoding ends after 2000"),
         (flac(X, claimed=2**36 - 1), "header claims 68719476735 frames, more than its"),
         (flac(X[:0], claimed=5), "the file ends before it"),
+        (flac(X, claimed=0) + 300 * BROKEN_FRAME, "none of its last 256 frames is complete"),
     ],
 )
 def test_broken_files(file, message):
