@@ -3249,8 +3249,8 @@ def one_hot(
 ) -> DataNode:
     """Makes of each class number a vector of `num_classes` values: `on_value` at the class,
     `off_value` elsewhere. Numbers that are no class are "off" everywhere, fractions are cut
-    off. Where every sample of the batch has one element and `axis` is -1, samples are taken as
-    scalars.
+    off. Where every sample of the batch has one element and `axis` is not given, samples are
+    taken as scalars.
 
     Args:
         classes: DataNode. Class numbers, any layout, any element type.

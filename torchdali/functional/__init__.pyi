@@ -2882,8 +2882,8 @@ def one_hot(
 ) -> torch.Tensor:
     """Makes of each class number a vector of `num_classes` values: `on_value` at the class,
     `off_value` elsewhere. Numbers that are no class are "off" everywhere, fractions are cut
-    off. Where every sample of the batch has one element and `axis` is -1, samples are taken as
-    scalars.
+    off. Where every sample of the batch has one element and `axis` is not given, samples are
+    taken as scalars.
 
     Args:
         classes: Sample or batch. Class numbers, any layout, any element type.

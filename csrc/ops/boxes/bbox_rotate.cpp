@@ -130,8 +130,10 @@ class BboxRotate final : public Operator {
       r.to = r.from;
     } else {
       const Matrix3 m = {{{r.cosine, -r.sine, 0}, {r.sine, r.cosine, 0}, {0, 0, 1}}};
-      const auto canvas = rotated_canvas(m, {1, height, width});
-      r.to = {static_cast<double>(canvas[2]), static_cast<double>(canvas[1])};
+      RotatedCanvas canvas({1, height, width});
+      canvas.add(m);
+      const auto extents = canvas.extents();
+      r.to = {static_cast<double>(extents[2]), static_cast<double>(extents[1])};
     }
     return r;
   }

@@ -33,7 +33,8 @@ class OneHotArgs {
         classes_(spec.get<int64_t>("num_classes")),
         dtype_(spec.get<DType>("dtype")),
         on_(spec.get<float>("on_value")),
-        off_(spec.get<float>("off_value")) {
+        off_(spec.get<float>("off_value")),
+        takes_scalars_(!spec.has("axis")) {
     TORCHDALI_CHECK(classes_ >= 0, "`num_classes` is ", classes_, ", expected 0 or more");
     TORCHDALI_CHECK(axis_ >= -1, "`axis` is ", axis_, ", expected -1 (the end) or more");
     if (spec.has("axis_name")) {
@@ -44,7 +45,7 @@ class OneHotArgs {
   }
 
   // Whether samples depend on other samples of the batch.
-  bool batch_wide() const { return axis_ < 0; }
+  bool batch_wide() const { return takes_scalars_; }
   static std::unique_ptr<OneHotBatch> batch(BatchContext& ctx) {
     auto batch = std::make_unique<OneHotBatch>();
     for (int k = 0; k < ctx.size(); ++k) batch->scalars &= ctx.input(0, k).volume() == 1;
@@ -54,7 +55,7 @@ class OneHotArgs {
   // Makes the output. `batch`: if batch_wide().
   Plan make_output(SampleContext& ctx, const OneHotBatch* batch) const {
     SampleView in = ctx.input(0);
-    if (axis_ < 0 && batch->scalars) {
+    if (takes_scalars_ && batch->scalars) {
       in.shape = {};
       in.layout = {};
     }
@@ -87,6 +88,7 @@ class OneHotArgs {
   int64_t classes_;
   DType dtype_;
   float on_, off_;
+  bool takes_scalars_;
   char letter_ = 0;
 };
 
@@ -163,8 +165,8 @@ TORCHDALI_OPERATOR("one_hot")
     .doc(
         "Makes of each class number a vector of `num_classes` values: `on_value` at the class, "
         "`off_value` elsewhere. Numbers that are no class are \"off\" everywhere, fractions are "
-        "cut off. Where every sample of the batch has one element and `axis` is -1, samples are "
-        "taken as scalars.")
+        "cut off. Where every sample of the batch has one element and `axis` is not given, samples "
+        "are taken as scalars.")
     .input("classes", "Class numbers, any layout, any element type.")
     .output("one_hot", "The axes of the input and that of the classes.")
     .arg("axis", -1, "Position of the axis of the classes in the output; -1: after all others.")

@@ -58,13 +58,11 @@ class RotateArgs {
     const bool volume = source.volume;
     std::array<int64_t, 3> extents = size_.given() ? size_(ctx, volume) : source.extents;
     if (!size_.given() && !keep_size_) {
-      extents = {0, 0, 0};
+      RotatedCanvas canvas(source.extents);
       const bool per_frame = angle_.per_frame(ctx) || axis_.per_frame(ctx);
-      for (int64_t f = 0; f < (per_frame ? frames : 1); ++f) {
-        const auto one =
-            rotated_canvas(rotation(turn(ctx, f, frames, volume), volume), source.extents);
-        for (size_t a = 0; a < 3; ++a) extents[a] = std::max(extents[a], one[a]);
-      }
+      for (int64_t f = 0; f < (per_frame ? frames : 1); ++f)
+        canvas.add(rotation(turn(ctx, f, frames, volume), volume));
+      extents = canvas.extents();
     }
     Shape shape = warped_shape(frame.shape, frame.layout, extents);
     if (sequence) {

@@ -53,6 +53,7 @@ CASES += [
     OpCase("one_hot", make=classes(2, 0), args={"num_classes": 3}),
     OpCase("one_hot", make=classes([2], [0]), args={"num_classes": 3}),  # as scalars
     OpCase("one_hot", make=classes([2], [0]), args={"num_classes": 3, "axis": 0}),
+    OpCase("one_hot", make=classes([2], [0]), args={"num_classes": 3, "axis": -1}),
     OpCase("one_hot", make=classes(2, 0), args={"num_classes": 3, "axis_name": "C"}),
     OpCase("one_hot", make=classes([[1, 0]], [[2, 1]]), args={"num_classes": 3, "axis": 1}),
     OpCase("one_hot", "HW", (2, 3), {"num_classes": 99, "axis_name": "C"}),
