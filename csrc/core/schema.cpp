@@ -333,6 +333,10 @@ SchemaBuilder& SchemaBuilder::parts(std::string host_part, std::string device_pa
   schema_->device_part = std::move(device_part);
   return *this;
 }
+SchemaBuilder& SchemaBuilder::next_parts(std::function<std::vector<NextPart>(const OpSpec&)> rule) {
+  schema_->next_parts = std::move(rule);
+  return *this;
+}
 SchemaBuilder& SchemaBuilder::whole_image_args(std::vector<std::string> names) {
   schema_->whole_image_args = std::move(names);
   return *this;

@@ -142,6 +142,13 @@ struct OutputSchema {
   std::string doc;
 };
 
+// An operator on the GPU that goes on with what the device part of another one has made.
+struct NextPart {
+  std::string op;
+  // Besides those of the whole operator that it knows.
+  std::map<std::string, ArgValue, std::less<>> args = {};
+};
+
 struct Schema {
   std::string name;  // as in fn: "decoders.image"
   std::string doc;
@@ -172,6 +179,8 @@ struct Schema {
   // The operators that divide the work of this one between host and GPU: of a decoder, or of a
   // resizer for which a decoder decodes only the region that it reads. docs/design/gpu_jpeg.md.
   std::string host_part, device_part;
+  // What follows the device part, each on the result of the one before; empty: nothing.
+  std::function<std::vector<NextPart>(const OpSpec&)> next_parts;
   // Arguments with which a decoder always decodes the whole image.
   std::vector<std::string> whole_image_args;
   std::vector<std::string> lacks;  // features of DALI's operator that are missing
@@ -280,6 +289,7 @@ class SchemaBuilder {
   SchemaBuilder& audio_role(AudioRole role);
   SchemaBuilder& graph_role(GraphRole role);
   SchemaBuilder& parts(std::string host_part, std::string device_part);
+  SchemaBuilder& next_parts(std::function<std::vector<NextPart>(const OpSpec&)> rule);
   SchemaBuilder& whole_image_args(std::vector<std::string> names);
   // A feature of DALI's operator that is missing, for the list of operators: "TIFF files".
   SchemaBuilder& lacks(std::string what);

@@ -194,6 +194,29 @@ void the_environment_says_who_decodes() {
   unsetenv("TORCHDALI_MIXED_DECODER");
 }
 
+void operators_follow_the_device_part() {
+  setenv("TORCHDALI_MIXED_DECODER", "hybrid", 1);
+  Graph whole = graph({node("source"), node("sizing", {{0, 0}}), node("upload", {{1, 0}}),
+                       node("plain", {{2, 0}}), node("plain", {{3, 0}, {2, 0}})},
+                      {{4, 0}});
+  whole.nodes[1].args["raises"] = true;
+  whole.nodes[1].argument_inputs["size"] = {0, 0};
+  whole.nodes[1].location = "train.py:7";
+  const Graph g = split_mixed_decoders(std::move(whole));
+  EXPECT(operators(g) == "source sizing.host upload decoder.device sizing.size other plain plain");
+  EXPECT(g.nodes[3].inputs == std::vector<Edge>({{2, 0}, {1, 1}}));
+  EXPECT(g.nodes[4].inputs == std::vector<Edge>({{3, 0}}));
+  EXPECT(g.nodes[5].inputs == std::vector<Edge>({{4, 0}}));
+  EXPECT(g.nodes[6].inputs == std::vector<Edge>({{5, 0}}));
+  EXPECT(g.nodes[7].inputs == std::vector<Edge>({{6, 0}, {5, 0}}));
+  EXPECT(g.nodes[4].argument_inputs.at("size") == (Edge{0, 0}) && g.nodes[4].args.empty());
+  EXPECT(std::get<int64_t>(g.nodes[5].args.at("number")) == 7);
+  // Errors are those of the whole.
+  const OperatorError error(Error(ErrorKind::kValue, ""), g.nodes[4]);
+  EXPECT(error.op == "sizing" && error.location == "train.py:7");
+  unsetenv("TORCHDALI_MIXED_DECODER");
+}
+
 }  // namespace
 }  // namespace torchdali
 
@@ -213,6 +236,7 @@ int main() {
   a_resizer_narrows_the_decoder();
   some_arguments_keep_the_decoder_whole();
   a_decoder_with_another_use_is_not_split();
+  operators_follow_the_device_part();
   the_environment_says_who_decodes();
   std::puts("graph_fusion_test: ok");
 }

@@ -56,6 +56,25 @@ TORCHDALI_OPERATOR("resizer")
     .parts("resizer.host", "resizer.device");
 TORCHDALI_OPERATOR("resizer.host").with(add_common).output("description", "");
 TORCHDALI_OPERATOR("resizer.device").with(add_common);
+TORCHDALI_OPERATOR("sizing")
+    .with(add_common)
+    .arg("size", 1, "", Arity::kPerSample)
+    .arg("raises", false, "")
+    .mixed()
+    .parts("sizing.host", "decoder.device")
+    .next_parts([](const OpSpec& spec) {
+      std::vector<NextPart> parts = {{.op = "sizing.size"}};
+      if (spec.get<bool>("raises"))
+        parts.push_back({.op = "other", .args = {{"number", int64_t{7}}}});
+      return parts;
+    });
+TORCHDALI_OPERATOR("sizing.host")
+    .with(add_common)
+    .arg("device_decoder", "hybrid", "")
+    .arg("size", 1, "", Arity::kPerSample)
+    .arg("raises", false, "")
+    .output("description", "");
+TORCHDALI_OPERATOR("sizing.size").with(add_common).arg("size", 1, "", Arity::kPerSample);
 TORCHDALI_OPERATOR("window").with(add_common).image_role(ImageRole::kWindow);
 TORCHDALI_OPERATOR("pixelwise").with(add_common).image_role(ImageRole::kPixelwise);
 TORCHDALI_OPERATOR("normalizer").with(add_common).image_role(ImageRole::kNormalizer);

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import nvdec
 from helpers.gpu_tensors import GpuTensors
 from helpers.simulated_gpus import simulate
 
@@ -27,3 +31,36 @@ def gpu_tensors(backend: str, monkeypatch: pytest.MonkeyPatch) -> GpuTensors:
 def simulated_gpus(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Simulates two GPUs, of which torch's current one is 1; returns how devices were made."""
     return simulate(monkeypatch, count=2, current=1)
+
+
+@pytest.fixture(scope="session")
+def fake_nvcuvid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns the fake library of NVDEC; it stays loaded, so all tests share one."""
+    return nvdec.compile_stand_in(tmp_path_factory.mktemp("nvdec"))
+
+
+@pytest.fixture
+def nvdec_calls(
+    fake_nvcuvid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], list[list[int]]]:
+    """Makes pipelines use the fake library; returns what reads its calls of a function."""
+    gc.collect()  # what earlier tests left calls nothing any more
+    log = tmp_path / "calls"
+    monkeypatch.setenv("TORCHDALI_EMULATE_GPU", "1")
+    monkeypatch.setenv("TORCHDALI_NVDEC_LIBRARY", str(fake_nvcuvid))
+    monkeypatch.setenv("FAKE_NVCUVID_LOG", str(log))
+    monkeypatch.setenv("TORCHDALI_NVDEC", "1")
+
+    def read(name: str) -> list[list[int]]:
+        lines = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
+        return [[int(number) for number in numbers] for found, *numbers in lines if found == name]
+
+    return read
+
+
+@pytest.fixture
+def real_nvdec(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Uses the GPU and the library of the driver."""
+    for name in ("TORCHDALI_EMULATE_GPU", "TORCHDALI_NVDEC_LIBRARY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TORCHDALI_NVDEC", "1")

@@ -1519,14 +1519,15 @@ class Video(_Operator):
     ) -> Any: ...
 
 class VideoResize(_Operator):
-    """Reads sequences of frames from videos, and resizes them as fn.resize does. The whole frames
-    are never stored.
+    """Reads sequences of frames from videos, and resizes them as fn.resize does. On the CPU, the
+    whole frames are never stored.
 
     The videos come from `filenames`, from `file_root` (folders are labels), or from
     `file_list`, which may have a range for each. Frames are found by their presentation times,
     so that they are exact for variable frame rates too. Files are decoded on the CPU by
     FFmpeg's libraries, which are loaded when the reader is made; docs/guide/video.md has more.
-    With device="gpu" the frames are copied.
+    With device="gpu", the GPU's decoder (NVDEC) decodes the files that it can, and the CPU the
+    others, whose frames are copied.
 
     Args:
         sequence_length: int, required. Frames of a sequence, 1 or more.

@@ -2,12 +2,14 @@
 // narrow_mixed_decoders(), split_mixed_decoders(), split_video_decoders(): how host and GPU share
 // the work of decoding.
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "executor/graph/edges.h"
+#include "executor/graph/operator_error.h"
 #include "executor/graph/passes.h"
 #include "gpu/nvdec/support.h"
 
@@ -86,25 +88,51 @@ std::vector<std::shared_ptr<const Node>> part_of(const Node& node) {
   return {std::make_shared<const Node>(node)};
 }
 
-// Replaces `decoder` by its host part and inserts its device part after `copy`. The users of the
-// copy then use the device part. `argument` and `value` are for both.
+// A part of `whole` on the GPU, with the arguments that it knows. It has the guards of `copy`.
+Node device_part(const Node& whole, const Node& copy, const std::string& op, const char* suffix) {
+  Node part = copy;
+  part.schema = find_schema(op);
+  part.name = whole.name + suffix;
+  part.location = whole.location;
+  part.on_error = whole.on_error;
+  part.args.clear();
+  const auto knows = [&part](const std::string& name) {
+    const ArgSchema* arg = part.schema->find_arg(name);
+    return arg != nullptr && !arg->ignored;
+  };
+  for (const auto& [name, value] : whole.args)
+    if (knows(name)) part.args.emplace(name, value);
+  for (const auto& [name, edge] : whole.argument_inputs)
+    if (knows(name)) part.argument_inputs.emplace(name, edge);
+  part.part_of = part_of(whole);
+  return part;
+}
+
+// Replaces `decoder` by its host part and inserts its parts on the GPU after `copy`. The users of
+// the copy then use the last one. `argument` and `value` are for the host part and the device part.
 Graph split(Graph graph, int decoder, int copy, const char* argument, const char* value) {
-  for_each_edge(graph, [&](Edge& e) { e.node += e.node >= copy; });
   Node& host = at(graph, decoder);
-  Node device = at(graph, copy);  // guards, device
-  device.schema = find_schema(host.schema->device_part);
-  device.name = host.name + ".device_part";
-  device.location = host.location;
+  const OpSpec spec = make_spec(host, 1, 1, nullptr);
+  std::vector<Node> added = {
+      device_part(host, at(graph, copy), host.schema->device_part, ".device_part")};
   // The last output of the host part is its description of the first one.
-  const int description = count_outputs(make_spec(host, 1, 1, nullptr));
-  device.inputs = {{copy, 0}, {decoder, description}};
-  device.args.clear();
-  for (const auto& [name, value] : host.args)
-    if (device.schema->find_arg(name) != nullptr) device.args.emplace(name, value);
-  device.part_of = host.part_of = part_of(host);
+  added[0].inputs = {{copy, 0}, {decoder, count_outputs(spec)}};
+  if (host.schema->next_parts)
+    for (const NextPart& next :
+         with_operator_errors(host, [&] { return host.schema->next_parts(spec); })) {
+      const std::string suffix = "." + next.op;
+      Node part = device_part(host, at(graph, copy), next.op, suffix.c_str());
+      part.args.insert(next.args.begin(), next.args.end());
+      part.inputs = {{copy + static_cast<int>(added.size()), 0}};
+      added.push_back(std::move(part));
+    }
+  const int count = static_cast<int>(added.size());
+  for_each_edge(graph, [&](Edge& e) { e.node += e.node >= copy ? count : 0; });
+  host.part_of = part_of(host);
   host.schema = find_schema(host.schema->host_part);
-  for (Node* part : {&host, &device}) part->args.emplace(argument, value);
-  graph.nodes.insert(graph.nodes.begin() + copy + 1, std::move(device));
+  for (Node* part : {&host, added.data()}) part->args.emplace(argument, value);
+  graph.nodes.insert(graph.nodes.begin() + copy + 1, std::make_move_iterator(added.begin()),
+                     std::make_move_iterator(added.end()));
   return graph;
 }
 

@@ -2,6 +2,7 @@
 // OperatorError: an error together with the operator that it belongs to.
 #pragma once
 
+#include <algorithm>
 #include <new>
 #include <string>
 #include <utility>
@@ -13,9 +14,10 @@ namespace torchdali {
 
 class OperatorError : public Error {
  public:
-  // The operator is `node`, or the producer of it that `cause` names.
+  // The operator is `node`, or the producer of it that `cause` names. A part of another operator
+  // has a producer in any case.
   OperatorError(const Error& cause, const Node& node) : Error(cause) {
-    const int producer = cause.producer();
+    const int producer = node.part_of.empty() ? cause.producer() : std::max(cause.producer(), 0);
     const auto& producers = producers_of(node);
     const Node& failed = producer >= 0 && producer < static_cast<int>(producers.size())
                              ? *producers[static_cast<size_t>(producer)]

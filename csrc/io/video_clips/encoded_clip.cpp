@@ -90,7 +90,7 @@ bool set_colors(const StreamFacts& facts, kernels::Picture& picture) {
 
 std::string IndexedVideo::encoded(std::span<const int64_t> frames, EncodedClip& out) const {
   const libav::Api& api = library();
-  out = {.facts = index_.facts};
+  out = {.video = number_, .facts = index_.facts};
   const libav::Facts facts = index_.facts.get();
   libav::Filter* opened = nullptr;
   if (api.open_filter(&facts, &opened) < 0) return "no bitstream filter";
@@ -132,7 +132,8 @@ std::string IndexedVideo::encoded(std::span<const int64_t> frames, EncodedClip& 
       // Whether a decoder begins there, and shows which of the first pictures, differs.
       if (i == run.key && codec == "h264" && !has_idr(bytes)) return "no IDR picture before it";
       EncodedPacket& to = out.packets.emplace_back();
-      to = {.offset = std::ssize(out.bytes),
+      to = {.number = static_cast<int64_t>(i),
+            .offset = std::ssize(out.bytes),
             .size = std::ssize(bytes),
             .key = packet.key,
             .start = i == run.key};

@@ -15,6 +15,7 @@
 namespace torchdali::io::video {
 
 struct EncodedPacket {
+  int64_t number = 0;  // in the video
   int64_t offset = 0;  // in EncodedClip::bytes
   int64_t size = 0;
   int64_t frame = -1;  // the number in the video of the picture, if that is wanted
@@ -23,6 +24,7 @@ struct EncodedPacket {
 };
 
 struct EncodedClip {
+  uint64_t video = 0;             // equal for clips of one open file
   StreamFacts facts = {};         // for these packets
   bool header_in_stream = false;  // the extradata belongs before the first packet
   std::vector<EncodedPacket> packets = {};

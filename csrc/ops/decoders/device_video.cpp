@@ -57,6 +57,7 @@ DeviceClip read_device_clip(const SampleView& description) {
   from = take(from, made.clip.packets, about.packets);
   made.clip.facts.mutable_facts() = about.facts;
   made.clip.header_in_stream = about.header_in_stream;
+  made.clip.video = about.video;
   from = take(from, made.clip.facts.mutable_extradata(), about.header_bytes);
   take(from, made.clip.bytes, about.packet_bytes);
   return made;
@@ -117,6 +118,7 @@ bool VideoPacker::pack(SampleContext& ctx, const io::video::VideoFile& video,
                     .rules = rules,
                     .facts = *clip.facts,
                     .header_in_stream = clip.header_in_stream,
+                    .video = clip.video,
                     .packets = std::ssize(clip.packets),
                     .header_bytes = std::ssize(clip.facts.extradata()),
                     .packet_bytes = std::ssize(clip.bytes)};

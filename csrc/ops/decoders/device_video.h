@@ -32,6 +32,7 @@ struct DeviceVideo {
   uint8_t fill[3] = {};  // the color of frames that the video does not have
   io::video::libav::Facts facts = {};
   bool header_in_stream = false;
+  uint64_t video = 0;
   int64_t packets = 0, header_bytes = 0, packet_bytes = 0;
 };
 

@@ -3,7 +3,11 @@
 // all, FFmpeg does in the thread that queues the work.
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/batch_context.h"
 #include "gpu/launch.h"
@@ -36,16 +40,69 @@ gpu::PictureTask placed(gpu::PictureTask task, const Work& work, int64_t i) {
   return task;
 }
 
-// The tasks for a picture of the video.
-void add_tasks(const Work& work, size_t packet, kernels::Picture picture,
+// The tasks for a picture of the video, which is this frame.
+void add_tasks(const Work& work, int64_t frame, kernels::Picture picture,
                std::vector<gpu::PictureTask>& tasks) {
   (void)io::video::set_colors(work.clip.clip.facts, picture);
   const gpu::PictureTask task = gpu::picture_task(picture, work.clip.about.rules);
-  const int64_t frame = work.clip.clip.packets[packet].frame;
   auto place =
       std::lower_bound(work.places.begin(), work.places.end(), std::pair(frame, int64_t{0}));
   for (; place != work.places.end() && place->first == frame; ++place)
     tasks.push_back(placed(task, work, place->second));
+}
+
+// Packets that are decoded together: those that the frames of a clip need from one start on. Clips
+// of the same file share them, as sequences that follow one another do.
+struct Run {
+  struct Packet {
+    size_t work;
+    const EncodedPacket* packet;
+  };
+  std::vector<size_t> works;
+  std::map<int64_t, Packet> packets;  // by number
+};
+
+std::vector<Run> find_runs(std::span<const Work> works) {
+  std::vector<Run> runs;
+  std::map<std::pair<uint64_t, int64_t>, size_t> found;  // by video and first packet
+  for (size_t w = 0; w < works.size(); ++w) {
+    const io::video::EncodedClip& clip = works[w].clip.clip;
+    size_t run = 0;
+    for (const EncodedPacket& packet : clip.packets) {
+      if (packet.start) {
+        run = found.emplace(std::pair(clip.video, packet.number), runs.size()).first->second;
+        if (run == runs.size()) runs.emplace_back();
+        runs[run].works.push_back(w);
+      }
+      const auto [at, added] = runs[run].packets.emplace(packet.number, Run::Packet{w, &packet});
+      if (!added && packet.frame >= 0) at->second = {w, &packet};
+    }
+  }
+  return runs;
+}
+
+// The run for the GPU's decoder.
+gpu::nvdec::Clip clip_of(const Run& run, std::span<const Work> works) {
+  const io::video::EncodedClip& first = works[run.works[0]].clip.clip;
+  std::span<const uint8_t> header = first.facts.extradata();
+  // Of AV1, the sequence header follows four bytes of "av1C".
+  constexpr size_t kAv1Box = 4;
+  if (std::string_view(first.facts->codec) == "av1" && !header.empty() && (header[0] & 0x80) != 0)
+    header = header.subspan(std::min(kAv1Box, header.size()));
+  gpu::nvdec::Clip clip{.kind = {*gpu::nvdec::codec_of(first.facts->codec), bits_of(first.facts)},
+                        .width = first.facts->width,
+                        .height = first.facts->height,
+                        .header = header,
+                        .header_in_stream = first.header_in_stream,
+                        .packets = {},
+                        .wanted = {}};
+  for (const auto& [number, from] : run.packets) {
+    const std::span<const uint8_t> bytes = works[from.work].clip.clip.bytes;
+    clip.packets.push_back(bytes.subspan(static_cast<size_t>(from.packet->offset),
+                                         static_cast<size_t>(from.packet->size)));
+    clip.wanted.push_back(from.packet->frame >= 0);
+  }
+  return clip;
 }
 
 void launch_tasks(const gpu::Device& device, std::span<const gpu::PictureTask> tasks) {
@@ -127,45 +184,24 @@ class VideoDevicePart final : public gpu::GpuOperator, public CountsReasons {
 // Returns why each of them was not decoded; empty: it was.
 std::vector<std::string> VideoDevicePart::decode(const gpu::Device& device,
                                                  std::span<const Work> works) const {
-  struct Run {
-    size_t work, first_packet;
-  };
-  std::vector<Run> runs;
+  const std::vector<Run> runs = find_runs(works);
   std::vector<gpu::nvdec::Clip> clips;
-  for (size_t w = 0; w < works.size(); ++w) {
-    const io::video::EncodedClip& from = works[w].clip.clip;
-    const bool is_av1 = std::string_view(from.facts->codec) == "av1";
-    std::span<const uint8_t> header = from.facts.extradata();
-    // Of AV1, the sequence header follows four bytes of "av1C".
-    constexpr size_t kAv1Box = 4;
-    if (is_av1 && !header.empty() && (header[0] & 0x80) != 0)
-      header = header.subspan(std::min(kAv1Box, header.size()));
-    for (size_t p = 0; p < from.packets.size(); ++p) {
-      const EncodedPacket& packet = from.packets[p];
-      if (packet.start) {
-        runs.push_back({w, p});
-        clips.push_back({.kind = {*gpu::nvdec::codec_of(from.facts->codec), bits_of(from.facts)},
-                         .width = from.facts->width,
-                         .height = from.facts->height,
-                         .header = header,
-                         .header_in_stream = from.header_in_stream,
-                         .packets = {},
-                         .wanted = {}});
-      }
-      clips.back().packets.push_back(
-          std::span(from.bytes)
-              .subspan(static_cast<size_t>(packet.offset), static_cast<size_t>(packet.size)));
-      clips.back().wanted.push_back(packet.frame >= 0);
-    }
+  std::vector<std::vector<int64_t>> frames;  // of each run, by packet
+  for (const Run& run : runs) {
+    clips.push_back(clip_of(run, works));
+    auto& of_run = frames.emplace_back();
+    for (const auto& [number, from] : run.packets) of_run.push_back(from.packet->frame);
   }
+  const auto failed =
+      nvdec_->decode(clips, device,
+                     [&](size_t run, size_t packet, const kernels::Picture& picture,
+                         std::vector<gpu::PictureTask>& tasks) {
+                       for (const size_t work : runs[run].works)
+                         add_tasks(works[work], frames[run][packet], picture, tasks);
+                     });
   std::vector<std::string> why(works.size());
-  const auto failed = nvdec_->decode(
-      clips, device,
-      [&](size_t clip, size_t packet, const kernels::Picture& picture,
-          std::vector<gpu::PictureTask>& tasks) {
-        add_tasks(works[runs[clip].work], runs[clip].first_packet + packet, picture, tasks);
-      });
-  for (const auto& [clip, cause] : failed) why[runs[clip].work] = cause;
+  for (const auto& [run, cause] : failed)
+    for (const size_t work : runs[run].works) why[work] = cause;
   return why;
 }
 
@@ -174,7 +210,7 @@ void VideoDevicePart::decode_on_host(const gpu::Device& device, const Work& work
   decode_clip(work.clip.clip, "the video", [&](size_t packet, const kernels::Picture& picture) {
     Storage storage;
     tasks.clear();
-    add_tasks(work, packet, upload(device, picture, storage), tasks);
+    add_tasks(work, work.clip.clip.packets[packet].frame, upload(device, picture, storage), tasks);
     launch_tasks(device, tasks);
   });
 }

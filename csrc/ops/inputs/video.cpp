@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/source.h"
+#include "ops/decoders/device_video.h"
 #include "ops/decoders/video_frames.h"
 
 namespace torchdali {
@@ -51,7 +52,7 @@ class FedVideo final : public FedData {
   int batch_size_;
 };
 
-class VideoInput final : public ExternalSource {
+class VideoInput : public ExternalSource {
  public:
   explicit VideoInput(const OpSpec& spec)
       : name_(spec.name),
@@ -85,21 +86,35 @@ class VideoInput final : public ExternalSource {
           "\", ...) before the pipeline runs");
   }
 
-  void run(SampleContext& ctx) const override {
+  void run(SampleContext& ctx) const override { decode(ctx, sequence(ctx)); }
+
+ protected:
+  // The frames of a sample; -1: a black one.
+  struct Sequence {
+    const VideoFile& file;
+    std::vector<int64_t> frames = {};
+  };
+  Sequence sequence(const SampleContext& ctx) const {
     const auto& batch = ctx.source_batch<SequenceBatch>();
-    const VideoFile& file = *batch.video->file;
+    Sequence made{*batch.video->file};
     const int64_t first = batch.first_frame + ctx.index_in_batch() * length_;
-    std::vector<int64_t> frames(static_cast<size_t>(std::min(length_, file.frames() - first)));
-    std::iota(frames.begin(), frames.end(), first);
-    const int64_t there = std::ssize(frames);
-    const int64_t length = pads_ ? length_ : there;
+    const int64_t there = std::min(length_, made.file.frames() - first);
+    made.frames.assign(static_cast<size_t>(pads_ ? length_ : there), -1);
+    std::iota(made.frames.begin(), made.frames.begin() + there, first);
+    return made;
+  }
+  void decode(SampleContext& ctx, const Sequence& sequence) const {
+    const auto& [file, frames] = sequence;
     const Shape shape = frame_shape(file, upright_);
     auto* out =
-        ctx.output(0, DType::kUInt8, {length, shape[0], shape[1], shape[2]}, "FHWC").as<uint8_t>();
+        ctx.output(0, DType::kUInt8, {std::ssize(frames), shape[0], shape[1], shape[2]}, "FHWC")
+            .as<uint8_t>();
     decode_frames(file, frames, upright_, kernels::PixelOutput::kRGB, out, decoder_threads_);
+    const auto there = std::find(frames.begin(), frames.end(), -1) - frames.begin();
     const int64_t size = shape.volume();
-    std::memset(out + there * size, 0, static_cast<size_t>((length - there) * size));
+    std::memset(out + there * size, 0, static_cast<size_t>((std::ssize(frames) - there) * size));
   }
+  bool upright() const { return upright_; }
 
  private:
   std::string name_;
@@ -109,6 +124,46 @@ class VideoInput final : public ExternalSource {
   bool pads_ = false;
 };
 
+// The host part: passes on the packets of sequences that the GPU's decoder knows.
+class PackVideoInput final : public VideoInput, public CountsReasons {
+ public:
+  explicit PackVideoInput(const OpSpec& spec) : VideoInput(spec), packer_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const Sequence from = sequence(ctx);
+    const gpu::FrameRules rules{.degrees = upright() ? from.file.info().rotation : 0};
+    constexpr uint8_t kBlack[3] = {};
+    if (packer_.pack(ctx, from.file, from.frames, rules, kBlack)) return;
+    decode(ctx, from);
+    VideoPacker::describe_pixels(ctx);
+  }
+  std::map<std::string, int64_t> counts() const override { return packer_.counts(); }
+
+ private:
+  VideoPacker packer_;
+};
+
+SchemaBuilder& add_video_input_args(SchemaBuilder& schema) {
+  return schema
+      .required_arg("sequence_length", ArgType::kInt, "Number of frames of a sequence, 1 or more.")
+      .arg("last_sequence_policy", "partial",
+           "If the video ends within a sequence: \"partial\" makes that one shorter, \"pad\" adds "
+           "black frames.")
+      .arg(
+          "blocking", false,
+          "If no video was fed, wait for another thread to call feed_input() instead of raising an "
+          "error.")
+      .arg(
+          "no_copy", false,
+          "Use the user's memory, which must not change before the frames of the video were taken. "
+          "By default the file is copied when it is fed.")
+      .arg("adjust_orientation", true,
+           "Turn the frames by the rotation that the file asks for, as players do. DALI does not. "
+           "torchdali only.")
+      .arg("affine", true, "For DALI's threads that feed the GPU's decoder. Has no effect.")
+      .external_source()
+      .mixed();
+}
+
 TORCHDALI_OPERATOR("experimental.inputs.video")
     .doc(
         "Divides encoded videos, which Pipeline.feed_input() brings in, into sequences of frames, "
@@ -117,26 +172,22 @@ TORCHDALI_OPERATOR("experimental.inputs.video")
         "begins with a batch of its own. Videos that are fed meanwhile are queued. Unlike "
         "fn.decoders.video, it needs no memory for a whole decoded video.\n\n"
         "feed_input() takes one file at a time: a list of one 1-D array of uint8, or an array "
-        "[1, bytes]. It raises an error for data that is no video. `device=\"mixed\"` decodes on "
-        "the CPU, too, and copies the frames to the GPU.")
+        "[1, bytes]. It raises an error for data that is no video. With "
+        "`device=\"mixed\"`, the GPU's decoder (NVDEC) decodes the files that it can, and the CPU "
+        "the others, whose frames are copied.")
     .output("frames", "Sequences of frames of the video, uint8, layout \"FHWC\", RGB.")
-    .required_arg("sequence_length", ArgType::kInt, "Number of frames of a sequence, 1 or more.")
-    .arg("last_sequence_policy", "partial",
-         "If the video ends within a sequence: \"partial\" makes that one shorter, \"pad\" adds "
-         "black frames.")
-    .arg("blocking", false,
-         "If no video was fed, wait for another thread to call feed_input() instead of raising an "
-         "error.")
-    .arg("no_copy", false,
-         "Use the user's memory, which must not change before the frames of the video were taken. "
-         "By default the file is copied when it is fed.")
-    .arg("adjust_orientation", true,
-         "Turn the frames by the rotation that the file asks for, as players do. DALI does not. "
-         "torchdali only.")
-    .arg("affine", true, "For DALI's threads that feed the GPU's decoder. Has no effect.")
-    .external_source()
-    .mixed()
+    .with(add_video_input_args)
+    .parts("host_part.experimental.inputs.video", "decoders.video_device_part")
     .cpu<VideoInput>();
+
+TORCHDALI_OPERATOR("host_part.experimental.inputs.video")
+    .doc("The host part of experimental.inputs.video with device=\"mixed\".")
+    .output("data", "Decoded frames, for the GPU.")
+    .output("description", "What the GPU part is to do, for the host.")
+    .with(add_video_input_args)
+    .with(add_nvdec_arg)
+    .hidden()
+    .cpu<PackVideoInput>();
 
 }  // namespace
 }  // namespace torchdali

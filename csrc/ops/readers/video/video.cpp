@@ -36,22 +36,50 @@ class PlainVideoReader : public VideoReader {
   FrameFormat format_;
 };
 
-class ResizingVideoReader final : public VideoReader {
+class ResizingVideoReader : public VideoReader {
  public:
   explicit ResizingVideoReader(const OpSpec& spec)
       : VideoReader(spec, options_of(spec)), format_(spec), resize_(spec), filters_(spec) {
     if (!spec.get<bool>("lazy_init")) prepare();
   }
 
- private:
+ protected:
   std::unique_ptr<FrameWriter> start(SampleContext& ctx, int64_t frames,
                                      const PictureSize& size) const override {
     return make_resizing_writer(ctx, format_, resize_, filters_, frames, size);
   }
   FrameFormat format_;
+
+ private:
   ResizeArgs resize_;
   ResampleArgs filters_;
 };
+
+// One whose frames fn.resize resizes on the GPU: they are as they are, and bytes.
+class ResizedLaterVideoReader : public ResizingVideoReader {
+ public:
+  explicit ResizedLaterVideoReader(const OpSpec& spec)
+      : ResizingVideoReader(spec), bytes_(format_) {
+    bytes_.dtype = DType::kUInt8;
+    bytes_.scale = 1;
+  }
+
+ private:
+  std::unique_ptr<FrameWriter> start(SampleContext& ctx, int64_t frames,
+                                     const PictureSize& size) const override {
+    return make_frame_writer(ctx, bytes_, frames, size);
+  }
+  const FrameFormat* plain_format() const override { return &bytes_; }
+  FrameFormat bytes_;
+};
+
+// What the GPU does with them.
+std::vector<NextPart> resize_parts(const OpSpec& spec) {
+  std::vector<NextPart> parts = {{.op = "resize"}};
+  if (const float scale = FrameFormat(spec).scale; scale != 1)
+    parts.push_back({.op = "brightness", .args = {{"brightness", double{scale}}}});
+  return parts;
+}
 
 SchemaBuilder& add_video_args(SchemaBuilder& schema) {
   return schema.with(add_video_reader_args)
@@ -94,15 +122,25 @@ TORCHDALI_OPERATOR("host_part.readers.video")
     .with(make_host_part)
     .cpu<HostVideoReader<PlainVideoReader>>();
 
+SchemaBuilder& add_resizing_video_args(SchemaBuilder& schema) {
+  return schema.with(add_video_args).with(add_resize_args).with(add_filter_args);
+}
+
 TORCHDALI_OPERATOR("readers.video_resize")
     .doc(std::string("Reads sequences of frames from videos, and resizes them as fn.resize does. "
-                     "The whole frames are never stored.\n\n") +
-         kDoc + " With device=\"gpu\" the frames are copied.")
-    .with(add_video_args)
-    .with(add_resize_args)
-    .with(add_filter_args)
+                     "On the CPU, the whole frames are never stored.\n\n") +
+         kDoc + kOnGpu)
+    .with(add_resizing_video_args)
     .gpu_by_copy()
+    .parts("host_part.readers.video_resize", "decoders.video_device_part")
+    .next_parts(resize_parts)
     .cpu<ResizingVideoReader>();
+
+TORCHDALI_OPERATOR("host_part.readers.video_resize")
+    .doc("The host part of readers.video_resize with device=\"gpu\".")
+    .with(add_resizing_video_args)
+    .with(make_host_part)
+    .cpu<HostVideoReader<ResizedLaterVideoReader>>();
 
 }  // namespace
 }  // namespace torchdali
