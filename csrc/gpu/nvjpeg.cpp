@@ -2,50 +2,32 @@
 #include "gpu/nvjpeg.h"
 
 #include <dlfcn.h>
-#include <link.h>
 
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <string>
 
 #include "core/error.h"
+#include "gpu/vendor/library.h"
 
 namespace torchdali::gpu {
 namespace {
-
-// The folder of Python packages with torch, from the path of its loaded library.
-int note_packages(dl_phdr_info* info, size_t /*size*/, void* found) {
-  const std::string path = info->dlpi_name;
-  const size_t at = path.rfind("/torch/lib/libc10.so");
-  if (at == std::string::npos) return 0;
-  *static_cast<std::string*>(found) = path.substr(0, at);
-  return 1;
-}
 
 // The candidates: the user's choice, the system's library, and those of NVIDIA's Python packages.
 std::vector<std::string> candidates(const std::string& chosen) {
   if (!chosen.empty()) return {chosen};
   std::vector<std::string> all;
-  std::string packages;
-  dl_iterate_phdr(note_packages, &packages);
+  const std::string packages = nvidia_packages();
   if (!packages.empty())
-    for (const char* name :
-         {"/nvidia/cu13/lib/libnvjpeg.so.13", "/nvidia/nvjpeg/lib/libnvjpeg.so.12"})
+    for (const char* name : {"/cu13/lib/libnvjpeg.so.13", "/nvjpeg/lib/libnvjpeg.so.12"})
       all.push_back(packages + name);
   all.insert(all.end(), {"libnvjpeg.so.13", "libnvjpeg.so.12"});
   return all;
 }
 
 nvjpeg::Api load(const std::string& chosen) {
-  void* library = nullptr;
   std::string why;
-  for (const std::string& name : candidates(chosen)) {
-    library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays until the process ends
-    if (library != nullptr) break;
-    if (!why.empty()) why += "; ";
-    why += dlerror();  // NOLINT(concurrency-mt-unsafe): of this thread, in every libc with threads
-  }
+  void* library = open_library(candidates(chosen), why);
   TORCHDALI_CHECK_KIND(
       kRuntime, library != nullptr, "nvJPEG was not found: ", why,
       to_fix("pip install nvidia-nvjpeg, name its file in TORCHDALI_NVJPEG_LIBRARY, or set "
@@ -65,9 +47,7 @@ const nvjpeg::Api& find_api() {
   static std::mutex mutex;
   static std::map<std::string, nvjpeg::Api> loaded;
   const std::lock_guard lock(mutex);
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): read only
-  const char* value = std::getenv("TORCHDALI_NVJPEG_LIBRARY");
-  const std::string chosen = value == nullptr ? "" : value;
+  const std::string chosen = environment("TORCHDALI_NVJPEG_LIBRARY");
   const auto found = loaded.find(chosen);
   return found != loaded.end() ? found->second : loaded.emplace(chosen, load(chosen)).first->second;
 }

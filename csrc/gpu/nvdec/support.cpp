@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 
 #include <array>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -14,27 +13,15 @@
 namespace torchdali::gpu::nvdec {
 namespace {
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): read only
-  return value == nullptr ? "" : value;
-}
+std::vector<std::string> usual_names() { return {"libnvcuvid.so.1"}; }
 
-struct Loaded {
-  std::optional<cuvid::Api> api = std::nullopt;
-  std::string why = {};
-};
-
-Loaded load(const std::string& name) {
-  void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays until the process ends
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): of this thread, in every libc with threads
-  if (library == nullptr) return {.why = dlerror()};
-  cuvid::Api api;
+std::string fill(void* library, cuvid::Api& api) {
 #define TORCHDALI_CUVID_LOAD(name, ...)                                                    \
   api.name = reinterpret_cast<cuvid::Api::name##Function*>(dlsym(library, "cuvid" #name)); \
-  if (api.name == nullptr) return {.why = "the driver is too old: it has no cuvid" #name};
+  if (api.name == nullptr) return "the driver is too old: it has no cuvid" #name;
   TORCHDALI_CUVID_FUNCTIONS(TORCHDALI_CUVID_LOAD)
 #undef TORCHDALI_CUVID_LOAD
-  return {.api = api};
+  return "";
 }
 
 struct Name {
@@ -78,32 +65,12 @@ std::string obstacle(const Answer& answer, const Kind& kind, int width, int heig
   return "";
 }
 
-Use chosen_use() {
-  const std::string value = variable("TORCHDALI_NVDEC");
-  // By default never, as long as it has not run on a GPU.
-  if (value.empty() || value == "0") return Use::kNever;
-  if (value == "1") return Use::kWherePossible;
-  TORCHDALI_CHECK_KIND(kValue, value == "required", "TORCHDALI_NVDEC: unknown value \"", value,
-                       "\", expected \"0\", \"1\" or \"required\"");
-  return Use::kAlways;
-}
+Use chosen_use() { return gpu::chosen_use("TORCHDALI_NVDEC"); }
 
 const cuvid::Api* find_library(std::string* why) {
-  static std::mutex mutex;
-  static std::map<std::string, Loaded>& all = *new std::map<std::string, Loaded>;
-  const std::string chosen = variable("TORCHDALI_NVDEC_LIBRARY");
-  // Its pictures are in memory of the GPU, which emulated kernels cannot read.
-  const std::string emulated = variable("TORCHDALI_EMULATE_GPU");
-  if (chosen.empty() && !emulated.empty() && emulated != "0") {
-    if (why != nullptr) *why = "the GPU is emulated";
-    return nullptr;
-  }
-  const std::lock_guard lock(mutex);
-  const std::string name = chosen.empty() ? "libnvcuvid.so.1" : chosen;
-  auto found = all.find(name);
-  if (found == all.end()) found = all.emplace(name, load(name)).first;
-  if (why != nullptr) *why = found->second.why;
-  return found->second.api ? &*found->second.api : nullptr;
+  static auto& library = *new LibraryOnDemand<cuvid::Api>(
+      {.variable = "TORCHDALI_NVDEC_LIBRARY", .names = usual_names, .fill = fill});
+  return library.find(why);
 }
 
 std::optional<cuvid::Codec> codec_of(std::string_view name) {

@@ -8,16 +8,12 @@
 #include <string_view>
 
 #include "gpu/nvdec/cuvid_api.h"
+#include "gpu/vendor/library.h"
 
 namespace torchdali::gpu::nvdec {
 
-// What the environment variable TORCHDALI_NVDEC says.
-enum class Use : int8_t {
-  kNever,          // "0"
-  kWherePossible,  // "" or "1": what it cannot decode, threads of the CPU do
-  kAlways,         // "required": what it cannot decode is an error
-};
-// Raises kValue for other values.
+// What the environment variable TORCHDALI_NVDEC says. Raises kValue for unknown values.
+using Use = LibraryUse;
 Use chosen_use();
 
 // The library: the file that TORCHDALI_NVDEC_LIBRARY names, else libnvcuvid.so.1, which is part of
