@@ -134,6 +134,11 @@ def _video_lines() -> Iterator[str]:
     yield f"  {'':<20}{', '.join(usual)} and {len(codecs) - len(usual)} others"
 
 
+def _gpu_library_lines() -> Iterator[str]:
+    for name, found, missing in _C.gpu_libraries():
+        yield f"  {name + ':':<20}{'library found' if found else f'not found: {missing}'}"
+
+
 def describe() -> str:
     """Returns the report that ``python -m torchdali.info`` prints."""
     python = f"{platform.python_version()} ({platform.system()} {platform.machine()})"
@@ -151,7 +156,7 @@ def describe() -> str:
         lines.append(f"  {name + ':':<20}{decoder}{between}{lack}")
     library = _C.sndfile_version() or "not found: pip install soundfile"
     lines += [f"  {'WAV, FLAC:':<20}built in", f"  {'Ogg, MP3:':<20}{library}"]
-    lines += [*_video_lines(), "CUDA", *_cuda_lines()]
+    lines += [*_video_lines(), "CUDA", *_cuda_lines(), *_gpu_library_lines()]
     return "\n".join(lines)
 
 

@@ -70,8 +70,8 @@ class OperatorStats(Figures):
             operators that look at the whole batch).
         batch_ns: what that took, a part of `total_ns`.
         max_batch_ns: the longest of it.
-        counts: of videos that the GPU may decode, how many samples it did ("NVDEC"), or why the
-            CPU did ("CPU: codec mjpeg").
+        counts: of videos that the GPU may decode, and arrays that it may read: how many samples
+            it did ("NVDEC", "GDS"), or why the CPU did ("CPU: codec mjpeg").
     """
 
     operator: str

@@ -6,6 +6,8 @@
 #include "core/operator.h"
 #include "core/random.h"
 #include "executor/graph/graph.h"
+#include "gpu/gds/support.h"
+#include "gpu/nvdec/support.h"
 #include "io/audio/sndfile.h"
 #include "io/codecs.h"
 #include "io/jpeg_decoder/choice.h"
@@ -169,6 +171,18 @@ void bind_registry(nb::module_& m) {
         return nb::make_tuple(info.release, info.license, info.missing, info.decoders);
       },
       "FFmpeg's version, its license, why it cannot be used (or empty), and the codecs.");
+  m.def(
+      "gpu_libraries",
+      [] {
+        std::string nvdec, gds;
+        const bool has_nvdec = gpu::nvdec::find_library(&nvdec) != nullptr;
+        const bool has_gds = gpu::gds::find_library(&gds) != nullptr;
+        nb::list out;
+        out.append(nb::make_tuple("NVDEC", has_nvdec, nvdec));
+        out.append(nb::make_tuple("GPUDirect Storage", has_gds, gds));
+        return out;
+      },
+      "Libraries of NVIDIA that are loaded on demand: (name, whether it was found, why not).");
   m.def(
       "video_index_cache",
       [] {

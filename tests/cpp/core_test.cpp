@@ -3,7 +3,7 @@
 // of the executor that need no torch: verification of graphs, plans, scratch memory.
 // sources: csrc/core/schema.cpp csrc/executor/graph/*.cpp csrc/executor/run/execution_plan.cpp
 // sources: csrc/executor/chain/frame_loop.cpp csrc/executor/chain/chain*.cpp csrc/executor/chain/fused_members.cpp
-// sources: csrc/core/threads/*.cpp csrc/gpu/nvdec/support.cpp csrc/gpu/vendor/*.cpp
+// sources: csrc/core/threads/*.cpp csrc/gpu/gds/support.cpp csrc/gpu/nvdec/support.cpp csrc/gpu/vendor/*.cpp
 // sources: csrc/executor/chain/audio_chain.cpp
 // sanitizers: address
 #include <cmath>

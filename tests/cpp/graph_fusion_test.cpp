@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The passes that fuse nodes, and those that divide decoders.
-// sources: csrc/executor/graph/*.cpp csrc/gpu/nvdec/support.cpp csrc/gpu/vendor/*.cpp csrc/core/threads/*.cpp csrc/core/schema.cpp
+// sources: csrc/executor/graph/*.cpp csrc/gpu/gds/support.cpp csrc/gpu/nvdec/support.cpp csrc/gpu/vendor/*.cpp csrc/core/threads/*.cpp csrc/core/schema.cpp
 // sanitizers: address
 #include <cstdio>
 #include <cstdlib>

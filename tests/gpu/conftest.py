@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import gc
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers import nvdec
+from helpers.gpu_arrays import build_fake_cufile
 from helpers.gpu_tensors import GpuTensors
 from helpers.simulated_gpus import simulate
 
@@ -33,23 +35,11 @@ def simulated_gpus(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return simulate(monkeypatch, count=2, current=1)
 
 
-@pytest.fixture(scope="session")
-def fake_nvcuvid(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns the fake library of NVDEC; it stays loaded, so all tests share one."""
-    return nvdec.compile_stand_in(tmp_path_factory.mktemp("nvdec"))
+Calls = Callable[[str], list[list[int]]]
 
 
-@pytest.fixture
-def nvdec_calls(
-    fake_nvcuvid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[str], list[list[int]]]:
-    """Makes pipelines use the fake library; returns what reads its calls of a function."""
-    gc.collect()  # what earlier tests left calls nothing any more
-    log = tmp_path / "calls"
-    monkeypatch.setenv("TORCHDALI_EMULATE_GPU", "1")
-    monkeypatch.setenv("TORCHDALI_NVDEC_LIBRARY", str(fake_nvcuvid))
-    monkeypatch.setenv("FAKE_NVCUVID_LOG", str(log))
-    monkeypatch.setenv("TORCHDALI_NVDEC", "1")
+def calls_in(log: Path) -> Calls:
+    """Returns what reads the calls of a function that a fake library has written to a file."""
 
     def read(name: str) -> list[list[int]]:
         lines = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
@@ -58,9 +48,55 @@ def nvdec_calls(
     return read
 
 
+@pytest.fixture(scope="session")
+def fake_nvcuvid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns the fake library of NVDEC; it stays loaded, so all tests share one."""
+    return nvdec.compile_stand_in(tmp_path_factory.mktemp("nvdec"))
+
+
+@pytest.fixture
+def nvdec_calls(fake_nvcuvid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
+    """Makes pipelines use the fake library; returns what reads its calls of a function."""
+    gc.collect()  # what earlier tests left calls nothing any more
+    log = tmp_path / "calls"
+    monkeypatch.setenv("TORCHDALI_EMULATE_GPU", "1")
+    monkeypatch.setenv("TORCHDALI_NVDEC_LIBRARY", str(fake_nvcuvid))
+    monkeypatch.setenv("FAKE_NVCUVID_LOG", str(log))
+    monkeypatch.setenv("TORCHDALI_NVDEC", "1")
+
+    return calls_in(log)
+
+
 @pytest.fixture
 def real_nvdec(monkeypatch: pytest.MonkeyPatch) -> None:
     """Uses the GPU and the library of the driver."""
     for name in ("TORCHDALI_EMULATE_GPU", "TORCHDALI_NVDEC_LIBRARY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TORCHDALI_NVDEC", "1")
+
+
+@pytest.fixture(scope="session")
+def fake_cufile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns the fake library of cuFile; it stays loaded, so most tests share one."""
+    return build_fake_cufile(tmp_path_factory.mktemp("gds"))
+
+
+@pytest.fixture
+def cufile_calls(fake_cufile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
+    """Makes pipelines use the fake library; returns what reads its calls of a function."""
+    gc.collect()
+    log = tmp_path / "calls"
+    monkeypatch.setenv("TORCHDALI_EMULATE_GPU", "1")
+    monkeypatch.setenv("TORCHDALI_GDS_LIBRARY", str(fake_cufile))
+    monkeypatch.setenv("FAKE_CUFILE_LOG", str(log))
+    monkeypatch.setenv("TORCHDALI_GDS", "1")
+    return calls_in(log)
+
+
+@pytest.fixture
+def own_cufile_calls(
+    cufile_calls: Calls, fake_cufile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Calls:
+    """The same with a library of its own, because what it says is remembered."""
+    monkeypatch.setenv("TORCHDALI_GDS_LIBRARY", str(shutil.copy(fake_cufile, tmp_path)))
+    return cufile_calls

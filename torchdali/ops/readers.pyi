@@ -885,8 +885,8 @@ class Numpy(_Operator):
     that are close to each other. Fractional coordinates are rounded to the nearest integer,
     halves away from zero.
 
-    With device="gpu" arrays are read on the host, into pinned memory, and copied, not read by
-    GPUDirect Storage.
+    With device="gpu", arrays are read by GPUDirect Storage if the environment variable
+    TORCHDALI_GDS asks for it, and otherwise on the host, into pinned memory, and copied.
 
     Args:
         roi_start: int or list of int or DataNode, optional. First element of the region, one
@@ -915,9 +915,8 @@ class Numpy(_Operator):
         use_o_direct: bool, default False. Read past the system's page cache (O_DIRECT), for
             data sets that are larger than the memory. An error where the file system does not
             support it.
-        register_buffers: bool, default True. Of DALI's GPU reader: registers buffers for
-            GPUDirect Storage. This reader copies from pinned memory, which needs no
-            registration: both values do the same.
+        register_buffers: bool, default True. With GPUDirect Storage: register the memory that
+            files are read into, which saves a copy of the bytes by the library.
         file_root: str, optional. Folder whose files, and those of its subfolders, are read; or,
             with `file_list` or `files`, the folder that paths are relative to.
         file_list: str, optional. Text file with one path per line, relative to `file_root`, or

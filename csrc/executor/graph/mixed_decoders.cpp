@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// narrow_mixed_decoders(), split_mixed_decoders(), split_video_decoders(): how host and GPU share
-// the work of decoding.
+// narrow_mixed_decoders(), split_mixed_decoders(), split_video_decoders(), split_array_readers():
+// how host and GPU share the work of decoding and reading.
 #include <cstdlib>
 #include <iterator>
 #include <memory>
@@ -11,6 +11,7 @@
 #include "executor/graph/edges.h"
 #include "executor/graph/operator_error.h"
 #include "executor/graph/passes.h"
+#include "gpu/gds/support.h"
 #include "gpu/nvdec/support.h"
 
 namespace torchdali {
@@ -33,7 +34,7 @@ MixedDecoder chosen_decoder() {
 }
 
 // The argument of both parts that selects the decoder, and its values.
-constexpr const char *kDecoderArgument = "device_decoder", *kVideoArgument = "nvdec";
+constexpr const char* kDecoderArgument = "device_decoder";
 const char* argument_of(MixedDecoder decoder) {
   return decoder == MixedDecoder::kHost     ? "cpu"
          : decoder == MixedDecoder::kHybrid ? "hybrid"
@@ -149,36 +150,63 @@ void narrow(Graph& graph, int decoder, int resizer) {
   to.inputs.push_back({decoder, 1});
 }
 
-// The decoder or reader of videos whose frames are only copied to the GPU by `copy`; or -1.
-int find_video_decoder(const Graph& graph, int copy) {
+// A library that does work of operators on the GPU, where it is found.
+struct Library {
+  const char* argument;  // of both parts of such operators
+  gpu::LibraryUse (*use)();
+  bool (*find)(std::string* why);
+  const char *name, *to_fix;
+};
+constexpr Library kNvdec{
+    .argument = "nvdec",
+    .use = gpu::nvdec::chosen_use,
+    .find = [](std::string* why) { return gpu::nvdec::find_library(why) != nullptr; },
+    .name = "NVDEC",
+    .to_fix =
+        "install NVIDIA's driver, which contains libnvcuvid.so.1, or set TORCHDALI_NVDEC to "
+        "1, and the CPU decodes videos"};
+constexpr Library kGds{
+    .argument = "gds",
+    .use = gpu::gds::chosen_use,
+    .find = [](std::string* why) { return gpu::gds::find_library(why) != nullptr; },
+    .name = "GPUDirect Storage",
+    .to_fix =
+        "pip install nvidia-cufile, which contains libcufile.so.0, or set TORCHDALI_GDS to "
+        "1, and the CPU reads arrays"};
+
+// The operator with such parts whose first output is only copied to the GPU by `copy`; or -1.
+int find_copied(const Graph& graph, int copy, const char* argument) {
   const Node& node = graph.nodes[static_cast<size_t>(copy)];
   if (node.schema->graph_role != GraphRole::kCopyToDevice || node.inputs[0].output != 0) return -1;
-  const Edge frames = node.inputs[0];
-  if (!has_parts(graph.nodes[static_cast<size_t>(frames.node)], kVideoArgument)) return -1;
+  const Edge data = node.inputs[0];
+  if (!has_parts(graph.nodes[static_cast<size_t>(data.node)], argument)) return -1;
   int uses = 0;
-  for_each_edge(graph, [&](const Edge& e) { uses += e == frames; });
-  return uses == 1 ? frames.node : -1;
+  for_each_edge(graph, [&](const Edge& e) { uses += e == data; });
+  return uses == 1 ? data.node : -1;
+}
+
+// Leaves the work of operators to a library, if it may be used.
+Graph split_for(const Library& library, Graph graph) {
+  const gpu::LibraryUse use = library.use();
+  if (use == gpu::LibraryUse::kNever) return graph;
+  const bool required = use == gpu::LibraryUse::kAlways;
+  for (int copy = 0; copy < static_cast<int>(graph.nodes.size()); ++copy) {
+    const int from = find_copied(graph, copy, library.argument);
+    if (from < 0) continue;
+    std::string why;
+    const bool found = library.find(&why);
+    TORCHDALI_CHECK_KIND(kRuntime, found || !required, library.name, " was not found: ", why,
+                         to_fix(library.to_fix));
+    if (!found) return graph;
+    graph = split(std::move(graph), from, copy, library.argument, required ? "required" : "1");
+  }
+  return graph;
 }
 
 }  // namespace
 
-Graph split_video_decoders(Graph graph) {
-  const gpu::nvdec::Use use = gpu::nvdec::chosen_use();
-  if (use == gpu::nvdec::Use::kNever) return graph;
-  const bool required = use == gpu::nvdec::Use::kAlways;
-  for (int copy = 0; copy < static_cast<int>(graph.nodes.size()); ++copy) {
-    const int decoder = find_video_decoder(graph, copy);
-    if (decoder < 0) continue;
-    std::string why;
-    const bool found = gpu::nvdec::find_library(&why) != nullptr;
-    TORCHDALI_CHECK_KIND(kRuntime, found || !required, "NVDEC was not found: ", why,
-                         to_fix("install NVIDIA's driver, which contains libnvcuvid.so.1, or "
-                                "set TORCHDALI_NVDEC to 1, and the CPU decodes videos"));
-    if (!found) return graph;
-    graph = split(std::move(graph), decoder, copy, kVideoArgument, required ? "required" : "1");
-  }
-  return graph;
-}
+Graph split_video_decoders(Graph graph) { return split_for(kNvdec, std::move(graph)); }
+Graph split_array_readers(Graph graph) { return split_for(kGds, std::move(graph)); }
 
 Graph narrow_mixed_decoders(Graph graph) {
   const MixedDecoder choice = chosen_decoder();

@@ -36,5 +36,7 @@ Graph narrow_mixed_decoders(Graph graph);
 Graph split_mixed_decoders(Graph graph);
 // Leaves videos to the GPU's decoder, if there is one: docs/design/video.md.
 Graph split_video_decoders(Graph graph);
+// Leaves arrays in files to GPUDirect Storage, if it is there: docs/design/gds.md.
+Graph split_array_readers(Graph graph);
 
 }  // namespace torchdali

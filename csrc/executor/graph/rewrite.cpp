@@ -30,6 +30,7 @@ constexpr Pass kPasses[] = {
     {.run = narrow_mixed_decoders, .fuses = true},
     {.run = split_mixed_decoders},
     {.run = split_video_decoders},
+    {.run = split_array_readers},
     {.run = chain_gpu_operators, .fuses = true},
     {.run = chain_gpu_audio_operators, .fuses = true},
 };

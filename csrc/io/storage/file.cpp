@@ -39,7 +39,21 @@ const char* kind_name(mode_t mode) {
   return "a device";
 }
 
+int64_t time_of_change(const struct stat& status) {
+  return status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
+
+std::string version_of(int64_t size, int64_t changed, uint64_t inode) {
+  return str_cat(size, ' ', changed, ' ', inode);
+}
+
 }  // namespace
+
+std::string file_version(int descriptor) {
+  struct stat status;
+  if (::fstat(descriptor, &status) != 0) return "";
+  return version_of(status.st_size, time_of_change(status), status.st_ino);
+}
 
 File::File(std::string path)
     : path_(std::move(path)), descriptor_(open_for_reading(path_.c_str())) {
@@ -60,13 +74,13 @@ File::File(std::string path)
           ", expected a regular file");
   }
   size_bytes_ = status.st_size;
-  changed_ = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
+  changed_ = time_of_change(status);
   inode_ = status.st_ino;
 }
 
 File::~File() { ::close(descriptor_); }
 
-std::string File::version() const { return str_cat(size_bytes_, ' ', changed_, ' ', inode_); }
+std::string File::version() const { return version_of(size_bytes_, changed_, inode_); }
 
 void File::read(void* to, int64_t count, int64_t offset) const {
   auto* bytes = static_cast<std::byte*>(to);

@@ -12,6 +12,10 @@
 
 namespace torchdali::io {
 
+// InputFile::version() of a local file that is open: its size, the time of the last change and the
+// inode. Empty if they cannot be read.
+std::string file_version(int descriptor);
+
 // A regular file, open for reading. Raises kFile with the path if it is missing, not permitted, a
 // directory, a device, a pipe or a socket. Opening never blocks on a pipe.
 class File final : public InputFile {
@@ -20,7 +24,6 @@ class File final : public InputFile {
   ~File() override;
 
   int64_t size_bytes() const override { return size_bytes_; }
-  // The size, the time of the last change and the inode.
   std::string version() const override;
   // Raises kFile if the file has become shorter.
   void read(void* to, int64_t count, int64_t offset = 0) const override;

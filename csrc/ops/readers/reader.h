@@ -42,6 +42,8 @@ class SampleBytes {
   void view(SampleContext& ctx, const Use& use) const;
   // Whether view() copies nothing.
   bool in_memory() const { return ahead_ || mapping_ != nullptr; }
+  // InputFile::version() of their file; empty if they were read ahead.
+  std::string version() const { return file_ == nullptr ? "" : file_->version(); }
   // Calls use(parts), as view() does. `at_once`: from one view of all bytes, which is best if they
   // are in memory or remote.
   using UseParts = std::function<void(const SampleParts& parts)>;
