@@ -343,6 +343,19 @@ def test_damaged_frames_cost_their_sequences(nvdec_calls, monkeypatch, files):
     assert all(error.operator == "fn.experimental.inputs.video" for error in pipe.errors)
 
 
+def test_nvdec_can_be_required(nvdec_calls, monkeypatch, files):
+    monkeypatch.setenv("TORCHDALI_NVDEC", "required")
+    with pytest.raises(errors.UnsupportedError, match="codec mjpeg") as caught:
+        nvdec.run(resizing(files[2:], size=[20, 30]), "gpu")
+    assert caught.value.operator == "fn.readers.video_resize"
+    pipe = build("mixed", sequence_length=3)
+    feed(pipe, files[0], files[2])
+    take(pipe, 4)
+    with pytest.raises(errors.UnsupportedError, match="codec mjpeg") as caught:
+        pipe.run()
+    assert caught.value.operator == "fn.experimental.inputs.video"
+
+
 # -- the real library
 
 
