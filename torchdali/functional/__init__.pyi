@@ -3538,9 +3538,9 @@ def random_bbox_crop(
     generator: torch.Generator | None = None,
 ) -> Any:
     """Draws windows of an image until one keeps enough of its bounding boxes, and crops the boxes
-    with it. A threshold is drawn from `thresholds` for every `num_attempts` windows. A window
-    has random extents in `scaling` with an aspect ratio in `aspect_ratio`, or the extents
-    `crop_shape`.
+    with it. A threshold is drawn from `thresholds` for every `num_attempts` windows, and after
+    a window that meets it but keeps no box. A window has random extents in `scaling` with an
+    aspect ratio in `aspect_ratio`, or the extents `crop_shape`.
 
     Args:
         boxes: Sample or batch. Boxes in the order of `bbox_layout`, fractions of the image, 0
@@ -3578,7 +3578,8 @@ def random_bbox_crop(
             the window.
         thresholds: float or list of float, default [0.0]. Thresholds to draw from, 0 to 1.
         total_num_attempts: int, default -1. Total number of windows to try, at most 1,000,000;
-            then the best one is used. -1: the best of 100,000 is used.
+            then the best one is used. Each drawn threshold counts as `num_attempts`. -1: the
+            best of 100,000 is used.
         layout: layout str, optional. Letters of the axes of a sample of the inputs, such as
             "CHW"; by default what a batch knows, or the layout of `set_default_layout`. Results
             have it too.

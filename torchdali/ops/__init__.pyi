@@ -3986,9 +3986,9 @@ class PythonFunction(_Operator):
 
 class RandomBBoxCrop(_Operator):
     """Draws windows of an image until one keeps enough of its bounding boxes, and crops the boxes
-    with it. A threshold is drawn from `thresholds` for every `num_attempts` windows. A window
-    has random extents in `scaling` with an aspect ratio in `aspect_ratio`, or the extents
-    `crop_shape`.
+    with it. A threshold is drawn from `thresholds` for every `num_attempts` windows, and after
+    a window that meets it but keeps no box. A window has random extents in `scaling` with an
+    aspect ratio in `aspect_ratio`, or the extents `crop_shape`.
 
     Args:
         boxes: DataNode. Boxes in the order of `bbox_layout`, fractions of the image, 0 to 1;
@@ -4025,7 +4025,8 @@ class RandomBBoxCrop(_Operator):
             the window.
         thresholds: float or list of float, default [0.0]. Thresholds to draw from, 0 to 1.
         total_num_attempts: int, default -1. Total number of windows to try, at most 1,000,000;
-            then the best one is used. -1: the best of 100,000 is used.
+            then the best one is used. Each drawn threshold counts as `num_attempts`. -1: the
+            best of 100,000 is used.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,

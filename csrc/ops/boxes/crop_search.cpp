@@ -108,25 +108,32 @@ void CropSearch::prune(std::span<const Extent> boxes, Result& result) const {
   }
 }
 
+// A round has one threshold. As in DALI 1.35 (found by comparing distributions), it ends with the
+// first window that meets the threshold, also if that keeps no box; and a total of attempts is
+// counted as if each round used all of its attempts.
 CropSearch::Result CropSearch::run(std::span<const Extent> boxes, RandomStream& random) const {
   const bool no_crop = allow_no_crop && !crop_shape;
   const auto options = static_cast<int64_t>(thresholds.size()) + no_crop;
-  const int64_t most =
-      total_num_attempts > 0 ? std::min(total_num_attempts, kMostAttempts) : kUsualAttempts;
+  const bool limited = total_num_attempts > 0;
+  const int64_t most = limited ? kMostAttempts : kUsualAttempts;
   std::optional<Result> best;
   float best_metric = -1;
-  for (int64_t attempt = 0; attempt < most;) {
+  int64_t drawn = 0;
+  for (int64_t counted = 0; drawn < most && !(limited && counted >= total_num_attempts);
+       counted += num_attempts) {
     const auto option = static_cast<size_t>(random.uniform_int(0, options - 1));
     if (option == thresholds.size()) {
       Result whole;
       for (size_t i = 0; i < boxes.size(); ++i) whole.kept.push_back(static_cast<int32_t>(i));
       return whole;
     }
-    for (int i = 0; i < num_attempts && attempt < most; ++i, ++attempt) {
+    for (int i = 0; i < num_attempts && drawn < most; ++i) {
+      ++drawn;
       Result result;
       if (!draw_window(random, result)) continue;
       const float value = metric(boxes, result.window);
-      if (value >= thresholds[option]) {
+      const bool enough = value >= thresholds[option];
+      if (enough) {
         prune(boxes, result);
         if (boxes.empty() || !result.kept.empty()) return result;
       }
@@ -134,6 +141,7 @@ CropSearch::Result CropSearch::run(std::span<const Extent> boxes, RandomStream& 
         best_metric = value;
         best = std::move(result);
       }
+      if (enough) break;
     }
   }
   Result last = best ? std::move(*best) : Result();

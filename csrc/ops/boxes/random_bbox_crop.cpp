@@ -174,8 +174,10 @@ class RandomBboxCrop final : public Operator {
 TORCHDALI_OPERATOR("random_bbox_crop")
     .doc(
         "Draws windows of an image until one keeps enough of its bounding boxes, and crops the "
-        "boxes with it. A threshold is drawn from `thresholds` for every `num_attempts` windows. A "
-        "window has random extents in `scaling` with an aspect ratio in `aspect_ratio`, or the "
+        "boxes with it. A threshold is drawn from `thresholds` for every `num_attempts` windows, "
+        "and "
+        "after a window that meets it but keeps no box. A window has random extents in `scaling` "
+        "with an aspect ratio in `aspect_ratio`, or the "
         "extents `crop_shape`.")
     .input("boxes",
            "Boxes in the order of `bbox_layout`, fractions of the image, 0 to 1; float32, shape "
@@ -226,8 +228,8 @@ TORCHDALI_OPERATOR("random_bbox_crop")
          "window, or \"overlap\", the part of the box inside the window.")
     .arg("thresholds", std::vector<float>{0.0f}, "Thresholds to draw from, 0 to 1.")
     .arg("total_num_attempts", -1,
-         "Total number of windows to try, at most 1,000,000; then the best one is used. -1: the "
-         "best of 100,000 is used.")
+         "Total number of windows to try, at most 1,000,000; then the best one is used. Each drawn "
+         "threshold counts as `num_attempts`. -1: the best of 100,000 is used.")
     .random()
     .cpu<RandomBboxCrop>();
 

@@ -78,12 +78,29 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize("args", WINDOWS, ids=lambda a: "-".join(f"{n}={v}" for n, v in a.items()))
+# Around a box that most windows miss: these end a round if the threshold is 0.
+SMALL = torch.tensor([[0.25, 0.25, 0.32, 0.32]])
+MISSES = {"scaling": [0.2, 0.3], "aspect_ratio": [0.5, 2.0], "num_attempts": 10}
+ROUNDS = [
+    MISSES,
+    {**MISSES, "thresholds": [0.0, 0.05, 0.2]},
+    {**MISSES, "allow_no_crop": False, "total_num_attempts": 25},
+    {**MISSES, "allow_no_crop": False, "total_num_attempts": 25, "thresholds": [0.9]},
+]
+
+
+def named(values):
+    return "-".join(f"{n}={v}" for n, v in values.items()) if isinstance(values, dict) else ""
+
+
+@pytest.mark.parametrize(
+    ("args", "boxes"), [(a, BOXES) for a in WINDOWS] + [(a, SMALL) for a in ROUNDS], ids=named
+)
 @pytest.mark.dali
-def test_windows_are_distributed_like_dalis(args):
-    many = case({**args, "quiet": True}, batch=1500)
+def test_windows_are_distributed_like_dalis(args, boxes):
+    many = case({**args, "quiet": True}, boxes, batch=1500)
     ours = run_case(many).samples()
-    theirs = [o.samples for o in run_dali(case(args, batch=1500), num_outputs=3)]
+    theirs = [o.samples for o in run_dali(case(args, boxes, batch=1500), num_outputs=3)]
     for output in (0, 1):
         for axis in range(2):
             a, b = (torch.stack(list(s[output]))[:, axis] for s in (ours, theirs))

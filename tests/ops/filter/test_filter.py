@@ -81,6 +81,12 @@ CASES += [
         border="constant",
         fill=fixed(torch.tensor([200, 7], dtype=torch.uint8), "F"),
     ),
+    case(
+        shape=(9, 7, 5),
+        border="constant",
+        fill=fixed(torch.tensor(77, dtype=torch.uint8)),
+        no_parity="DALI takes at most three channels, with four the border of the last one is 0",
+    ),
     case(dtype=types.FLOAT),
     case(shape=(40, 50, 3)),
     case(shape=(0, 5, 3), no_parity="DALI crashes"),

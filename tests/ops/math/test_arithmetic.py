@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from helpers import dali_oracle, expressions
 from helpers.arithmetic import COMPARISONS, DALI_TYPES, Result, compute, edges, evaluated, pairs
 from helpers.cases import for_each
@@ -212,6 +213,15 @@ def test_broadcasting_equals_dali(left, right):
     b = rng.integers(-100, 100, right).astype(np.float32)
     codes = ["a + b", "b - a", "(a - b) * (a + 1.5)", "math.max(a * 2, b) + (b - 1)"]
     assert_parity(codes, {"a": a, "b": b})
+
+
+def test_samples_are_broadcast_one_by_one():
+    """If only some samples of a batch need it, DALI 1.35 reads beyond the others."""
+    left = [torch.arange(3), torch.arange(2)]
+    right = [torch.tensor([10]), torch.tensor([20, 30])]
+    sources = {"a": ("", [left]), "b": ("", [right])}
+    ((out,),) = expressions.evaluate("(a + b,)", sources, batch_size=2)
+    assert [s.tolist() for s in out.samples] == [[10, 11, 12], [20, 31]]
 
 
 @pytest.mark.dali

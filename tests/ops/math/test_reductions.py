@@ -225,6 +225,19 @@ def test_means_for_integers_do_not_overflow():
     assert run_op(name("rms"), x, dtype=types.UINT8).item() == 255
 
 
+def test_squares_do_not_wrap_around():
+    """In DALI 1.35 they do, if the integers have 16 bits or more."""
+    x = torch.full((7,), 60000, dtype=torch.int32)
+    assert run_op(name("mean_square"), x).item() == 60000**2
+    assert run_op(name("rms"), x).item() == 60000
+
+
+def test_without_axes_there_is_still_the_distance_to_the_mean():
+    x, mean = torch.tensor([3.0, 5.0]), torch.tensor([1.0, 8.0])
+    assert run_op(name("variance"), x, mean, axes=[]).tolist() == [4.0, 9.0]
+    assert run_op(name("std_dev"), x, mean, axes=[]).tolist() == [2.0, 3.0]
+
+
 def test_means_of_64_bits_do_not_wrap_around():
     x = torch.full((1000,), 2**63 - 1)
     assert run_op(name("mean"), x).item() == 2.0**63

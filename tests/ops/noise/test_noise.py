@@ -166,6 +166,12 @@ def test_shot_noise_has_a_poisson_distribution(value, factor, dtype):
     assert np.abs(seen - np.cumsum(np.exp(np.cumsum(logs)))).max() < 2.2 / math.sqrt(count)
 
 
+def test_shot_noise_has_the_documented_factor_by_default():
+    """DALI 1.35 documents 20, too, and uses 12."""
+    x = flat(100, 1000, torch.float32)
+    assert torch.equal(run_op(SHOT, x, seed=3), run_op(SHOT, x, seed=3, factor=20.0))
+
+
 def test_shot_noise_of_bytes_equals_that_of_floats():
     """Bytes use tables, floats the general sampler."""
     x = torch.arange(256, dtype=torch.uint8).repeat(1000)

@@ -116,6 +116,15 @@ def test_axes_are_independent(shape):
             torch.testing.assert_close(actual, expected, rtol=1e-5, atol=1e-5)
 
 
+def test_arguments_belong_to_the_listed_axes():
+    """In DALI 1.35, `alignment` moves to other axes, and some modes change axes not listed."""
+    x = torch.rand(2, 6, 5, generator=torch.Generator().manual_seed(3))
+    every = run_op(OP, x, scales=[1.0, 0.8, 1.0], alignment=[0.5, 1.0, 0.5])
+    assert torch.equal(run_op(OP, x, axes=[1], scales=[0.8], alignment=[1.0]), every)
+    grown = run_op(OP, x, axes=[0, 1], sizes=[4, 0], mode="not_smaller")
+    assert tuple(grown.shape) == (4, 12, 5)
+
+
 def test_an_image_is_that_of_resize():
     x = torch.arange(40 * 31 * 3).mul(7).remainder(251).to(torch.uint8).reshape(40, 31, 3)
     for args in ({}, {"interp_type": types.INTERP_CUBIC}, {"dtype": types.FLOAT}):

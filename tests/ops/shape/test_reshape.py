@@ -111,6 +111,13 @@ def test_reinterpreting_as_bool_normalizes_bytes():
     assert out.view(torch.uint8).tolist() == [0, 1, 1, 1]
 
 
+def test_factors_of_new_axes_count():
+    """DALI 1.35 ignores them in tensors."""
+    for factors in ([-1.0, 2.0, 1.0], torch.tensor([-1.0, 2.0, 1.0])):
+        x = run_op("reshape", torch.zeros(4, 3), rel_shape=factors, src_dims=[0, -1, 1])
+        assert tuple(x.shape) == (2, 2, 3)
+
+
 def test_extents_may_be_0():
     assert run_op("reshape", ramp((0, 3)), shape=[3, 0]).shape == (3, 0)
 

@@ -94,6 +94,16 @@ CASES += [
     ]
 ]
 CASES += [case("HWC", (3, 4, c), pad_output=True, fill_values=[9]) for c in (1, 2, 3, 4, 5, 6, 8)]
+CASES += [
+    case(
+        "HWC",
+        crop=[9, 25],
+        out_of_bounds_policy="pad",
+        fill_values=[1, 2, 3],
+        mean=9.0,
+        no_parity="DALI makes all channels but the first 0",
+    )
+]
 CASES += [case("HWC", (3, 4, 3), pad_output=True, mean=[1, 2, 3, 4], std=[1, 2, 4, 8])]
 CASES += [
     case("HWC", crop=[9, 17], out_of_bounds_policy="trim_to_shape", mirror=1),
