@@ -45,6 +45,14 @@ int64_t widest(uint64_t addresses, int64_t out_bytes, int64_t itemsize,
   return std::max(itemsize, int64_t{1} << std::countr_zero(all));
 }
 
+// The bytes of several elements, each of them `fill`, for copies of more than one at once.
+uint64_t repeated(uint64_t fill, int64_t itemsize) {
+  if (itemsize >= 8) return fill;
+  fill &= (uint64_t{1} << (8 * itemsize)) - 1;
+  for (; itemsize < 8; itemsize *= 2) fill |= fill << (8 * itemsize);
+  return fill;
+}
+
 // Treats pixels as elements if their channels stay together; returns the size of an element in
 // bytes.
 int64_t fold(std::vector<CopyAxis>& axes, int64_t itemsize) {
@@ -93,7 +101,7 @@ CopyTask make_copy(const void* in, void* out, int64_t out_bytes, int64_t itemsiz
   task.out = out;
   task.size = 1;
   task.itemsize = static_cast<int>(std::max(wide, fold(few, itemsize)));
-  task.fill = fill;
+  task.fill = wide > itemsize ? repeated(fill, itemsize) : fill;
   for (const CopyAxis& axis : few) {
     const auto a = static_cast<size_t>(task.ndim++);
     task.extent[a] = axis.extent;

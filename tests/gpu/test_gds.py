@@ -131,14 +131,43 @@ def test_regions_that_extend_outside(cufile_calls, tmp_path, dtype, order):
 
 def test_only_the_bytes_of_a_region_are_read(cufile_calls, tmp_path):
     files = saved(tmp_path, numbers((100, 100, 100)))
-    assert_same(files=files, roi_start=[40], roi_end=[50], roi_axes=[0])
-    assert (
-        sum({offset: size for size, offset in cufile_calls("read")}.values())
-        <= 10 * 40_000 + 2 * 4096
-    )
-    assert set(assert_same(files=files, roi_start=[40], roi_end=[50], roi_axes=[2])) == {
-        "CPU: scattered region"
-    }
+    assert set(assert_same(files=files, roi_start=[40], roi_end=[50], roi_axes=[0])) == {"GDS"}
+    parts = {offset: size for size, offset in cufile_calls("read")}
+    assert sum(parts.values()) <= 10 * 40_000 + 2 * 4096
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", ["?", "u2", "f8"])
+def test_scattered_regions_are_read_slab_by_slab(cufile_calls, tmp_path, dtype, order):
+    """Each index of the slowest axis has a part of the file, of 64 KB or more."""
+    across, *others = (0, 1, 2) if order == "C" else (2, 1, 0)
+    shape, start, extent = [0, 0, 0], [2, 2, 2], [3, 3, 3]
+    shape[across], shape[others[0]], shape[others[1]] = 6, 40, 40_000
+    extent[others[0]] = 4
+    files = saved(tmp_path, numbers(tuple(shape), dtype, order))
+    for outside in (0, 1):
+        start[across], extent[across] = 2 - 3 * outside, 3 + 6 * outside
+        region = {"roi_start": start, "roi_shape": extent, "out_of_bounds_policy": "pad"}
+        counts = assert_same(2, 2, files=files, fill_value=9, **region)
+        assert set(counts) == {"CPU: scattered region"}  # little of each slab, too
+        large = [*extent]
+        large[others[1]] = 30_000
+        region["roi_shape"] = large
+        counts = assert_same(2, 2, files=files, fill_value=9, **region)
+        assert set(counts) == {"GDS"}
+        size = np.dtype(dtype).itemsize
+        slab = (4 * 40_000 - 10_000) * size
+        largest = sum({offset: bytes_ for bytes_, offset in cufile_calls("read")}.values())
+        assert largest <= (3 + 3 * outside) * (slab + 2 * 4096)
+
+
+@pytest.mark.parametrize("failure", ["read", "later"])
+def test_scattered_regions_are_made_up_for(cufile_calls, tmp_path, monkeypatch, failure):
+    files = saved(tmp_path, *(numbers((6, 40, 40_000), "f4") for _ in range(2)))
+    monkeypatch.setenv("FAKE_CUFILE", f"{failure}:/1.npy")
+    region = {"roi_start": [1, 3, 7], "roi_shape": [3, 5, 39_000]}
+    counts = assert_same(2, 2, files=files, **region)
+    assert set(counts) == {"GDS", "CPU: error 5030 of cuFileRead"}
 
 
 def test_regions_of_each_sample(cufile_calls, tmp_path):

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -24,11 +25,9 @@ constexpr int kMaxThreads = 16;
 int64_t down(int64_t n, int64_t unit) { return n / unit * unit; }
 int64_t up(int64_t n, int64_t unit) { return down(n + unit - 1, unit); }
 
-// A range of a file while it is read. It is widened to whole blocks of the file.
-struct OpenRange {
-  FileRange wanted;
-  int64_t begin = 0, end = 0;  // in the file
-  int64_t at = 0;              // in memory
+// A file while parts of it are read.
+struct OpenFile {
+  int descriptor;
   std::once_flag once = {};
   cufile::Handle handle = nullptr;
   std::mutex mutex = {};
@@ -36,6 +35,7 @@ struct OpenRange {
   bool of_file_system = false;
   std::atomic<bool> failed = false;
 
+  explicit OpenFile(int number) : descriptor(number) {}
   void fail(const std::string& what, bool all_files = false) {
     const std::lock_guard lock(mutex);
     if (failed.exchange(true)) return;
@@ -44,33 +44,42 @@ struct OpenRange {
   }
 };
 
+// A part of a file, widened to whole blocks.
+struct OpenRange {
+  OpenFile* file;
+  FileRange wanted;
+  int64_t begin, end;  // in the file
+  int64_t at;          // in memory
+};
+
 struct Piece {
-  OpenRange* range;
+  const OpenRange* range;
   int64_t begin, end;  // in the file
 };
 
-void register_file(const cufile::Api& api, OpenRange& range) {
+void register_file(const cufile::Api& api, OpenFile& file) {
   cufile::Description description;
-  description.descriptor = range.wanted.descriptor;
-  const cufile::Status status = api.HandleRegister(&range.handle, &description);
+  description.descriptor = file.descriptor;
+  const cufile::Status status = api.HandleRegister(&file.handle, &description);
   if (status.error == 0) return;
-  range.handle = nullptr;
+  file.handle = nullptr;
   const bool all_files = status.error == cufile::kUnsupported ||
                          status.error == cufile::kWrongFileType ||
                          status.error == cufile::kDisabled;
-  range.fail(describe("cuFileHandleRegister", status), all_files);
+  file.fail(describe("cuFileHandleRegister", status), all_files);
 }
 
 void read_piece(const cufile::Api& api, const Piece& piece, std::byte* memory) {
-  OpenRange& range = *piece.range;
-  std::call_once(range.once, [&] { register_file(api, range); });
+  const OpenRange& range = *piece.range;
+  OpenFile& file = *range.file;
+  std::call_once(file.once, [&] { register_file(api, file); });
   // Bytes after the wanted ones may be beyond the end of the file.
   const int64_t needed = std::min(piece.end, range.wanted.offset + range.wanted.bytes);
-  for (int64_t at = piece.begin; at < needed && !range.failed;) {
-    const ssize_t got = api.Read(range.handle, memory, static_cast<size_t>(piece.end - at), at,
+  for (int64_t at = piece.begin; at < needed && !file.failed;) {
+    const ssize_t got = api.Read(file.handle, memory, static_cast<size_t>(piece.end - at), at,
                                  range.at + at - range.begin);
-    if (got < 0) range.fail(describe_read(got, errno));
-    if (got == 0) range.fail("cuFileRead: the file ended");
+    if (got < 0) file.fail(describe_read(got, errno));
+    if (got == 0) file.fail("cuFileRead: the file ended");
     at += std::max<ssize_t>(got, 0);
   }
 }
@@ -142,24 +151,25 @@ FileReads::~FileReads() {
 }
 
 std::vector<DeviceBytes> FileReads::read(std::span<const FileRange> ranges, const Device& device) {
-  std::vector<OpenRange> open(ranges.size());
+  std::deque<OpenFile> files;
+  std::vector<OpenRange> open;
+  open.reserve(ranges.size());
   std::vector<Piece> pieces;
   int64_t bytes = 0;
-  for (size_t i = 0; i < ranges.size(); ++i) {
-    OpenRange& range = open[i];
-    range.wanted = ranges[i];
-    range.begin = down(range.wanted.offset, kAlignment);
-    range.end = range.begin + bytes_for(range.wanted);
-    range.at = std::exchange(bytes, bytes + range.end - range.begin);
-    for (int64_t at = range.begin; at < range.end; at += options_.chunk_bytes)
-      pieces.push_back({&range, at, std::min(at + options_.chunk_bytes, range.end)});
+  for (const FileRange& wanted : ranges) {
+    if (files.empty() || files.back().descriptor != wanted.descriptor)
+      files.emplace_back(wanted.descriptor);
+    const int64_t begin = down(wanted.offset, kAlignment), end = begin + bytes_for(wanted);
+    open.push_back({&files.back(), wanted, begin, end, std::exchange(bytes, bytes + end - begin)});
+    for (int64_t at = begin; at < end; at += options_.chunk_bytes)
+      pieces.push_back({&open.back(), at, std::min(at + options_.chunk_bytes, end)});
   }
   turn_ = (turn_ + 1) % turns_.size();
   Turn& turn = turns_[turn_];
   reserve(turn, bytes, device);
   const auto finish = [&] {
-    for (OpenRange& range : open)
-      if (range.handle != nullptr) api_.HandleDeregister(range.handle);
+    for (OpenFile& file : files)
+      if (file.handle != nullptr) api_.HandleDeregister(file.handle);
   };
   try {
     on_threads(device, options_.threads, pieces.size(),
@@ -172,8 +182,8 @@ std::vector<DeviceBytes> FileReads::read(std::span<const FileRange> ranges, cons
   std::vector<DeviceBytes> result;
   for (const OpenRange& range : open)
     result.push_back({.data = turn.data + range.at + (range.wanted.offset - range.begin),
-                      .why = range.why,
-                      .of_file_system = range.of_file_system});
+                      .why = range.file->why,
+                      .of_file_system = range.file->of_file_system});
   return result;
 }
 

@@ -21,7 +21,7 @@ struct FileRange {
   int64_t offset = 0, bytes = 0;
 };
 
-// The bytes of a part; or why they were not read.
+// The bytes of a part; or why its file was not read.
 struct DeviceBytes {
   const std::byte* data = nullptr;
   std::string why = {};
@@ -46,8 +46,8 @@ class FileReads {
 
   // Bytes of its memory that a part of a file takes.
   static int64_t bytes_for(const FileRange& range);
-  // Reads these parts on several threads; returns when all are read. They are for kernels that are
-  // queued on the device's stream before release_later().
+  // Reads these parts on several threads; returns when all are read. Those of a file follow one
+  // another. They are for kernels that are queued on the device's stream before release_later().
   std::vector<DeviceBytes> read(std::span<const FileRange> ranges, const Device& device);
   // What the last call has read is in use until this point of the stream.
   void release_later(const Device& device);

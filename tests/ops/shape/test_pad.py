@@ -46,6 +46,11 @@ CASES += [
         for args in ({}, {"shape": [-1, 5]}, {"align": [3, 2]}, {"axis_names": "W", "align": 2})
     ),
     OpCase("pad", "", (2, 0, 3), {"shape": [2, 2, 4], "fill_value": 6}),
+    # Whole rows, of which the GPU copies 16 bytes at a time.
+    *(
+        OpCase("pad", "HW", (3, 32), {"axes": [0], "shape": [5], "fill_value": 9}, dtype=t)
+        for t in (torch.uint8, torch.int16, torch.float32)
+    ),
 ]
 
 

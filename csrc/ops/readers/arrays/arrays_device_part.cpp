@@ -51,13 +51,11 @@ struct Work {
   void* out = nullptr;
   ArrayInFile array = {};
   std::unique_ptr<DirectDescriptor> file = nullptr;
-  std::string why = {};  // GPUDirect Storage does not read it
-  const std::byte* data = nullptr;
-  Storage uploaded = {};  // what the CPU has read
+  std::string why = {};                     // GPUDirect Storage does not read it
+  std::vector<const std::byte*> data = {};  // of each slab
+  Storage uploaded = {};                    // what the CPU has read
 
-  gpu::gds::FileRange range() const {
-    return {.descriptor = file->number(), .offset = array.about.offset, .bytes = array.about.bytes};
-  }
+  int64_t bytes() const { return array.about.bytes * array.about.slabs(); }
 };
 
 struct Works final : BatchState {
@@ -87,7 +85,7 @@ void open_file(Work& work) {
     return;
   }
   check_unchanged(array, io::file_version(work.file->number()));
-  const int64_t end = array.about.offset + array.about.bytes;
+  const int64_t end = array.about.slab_offset(array.about.slabs() - 1) + array.about.bytes;
   struct stat status;
   TORCHDALI_CHECK_KIND(kFile, ::fstat(work.file->number(), &status) != 0 || status.st_size >= end,
                        "\"", array.path, "\" has ", status.st_size, " bytes, expected ", end,
@@ -96,17 +94,21 @@ void open_file(Work& work) {
 
 void read_on_host(const gpu::Device& device, Work& work) {
   const ArrayInFile& array = work.array;
+  const DeviceArray& about = array.about;
   const io::File file(array.path);
   check_unchanged(array, file.version());
-  std::vector<std::byte> bytes(static_cast<size_t>(array.about.bytes));
-  file.read(bytes.data(), std::ssize(bytes), array.about.offset);
+  std::vector<std::byte> bytes(static_cast<size_t>(work.bytes()));
+  for (int64_t slab = 0; slab < about.slabs(); ++slab)
+    file.read(bytes.data() + slab * about.bytes, about.bytes, about.slab_offset(slab));
   work.uploaded = device.upload(bytes);
-  work.data = static_cast<const std::byte*>(work.uploaded.data());
+  work.data.clear();
+  for (int64_t slab = 0; slab < about.slabs(); ++slab)
+    work.data.push_back(static_cast<const std::byte*>(work.uploaded.data()) + slab * about.bytes);
 }
 
-gpu::CopyTask copy_of(const Work& work) {
+void add_copies(const Work& work, std::vector<gpu::CopyTask>& tasks) {
   const DeviceArray& about = work.array.about;
-  const int64_t size = itemsize(about.dtype);
+  const int64_t size = itemsize(about.dtype), bytes = about.shape.volume() * size;
   std::vector<gpu::CopyAxis> axes;
   intptr_t first = 0;  // of the element at index 0 of every axis, which may be no part of the box
   for (int i = 0; i < about.shape.ndim(); ++i) {
@@ -114,11 +116,28 @@ gpu::CopyTask copy_of(const Work& work) {
                     .in_stride = about.strides[i],
                     .low = about.to[i],
                     .high = about.to[i] + about.extent[i]});
-    first -= about.to[i] * about.strides[i];
+    if (i != about.slab_axis) first -= about.to[i] * about.strides[i];
   }
   gpu::make_dense(axes, size);
-  const auto* in = reinterpret_cast<const void*>(reinterpret_cast<intptr_t>(work.data) + first);
-  return gpu::make_copy(in, work.out, about.shape.volume() * size, size, axes, about.fill);
+  const auto add = [&](const std::byte* data, void* out) {
+    const auto* in = reinterpret_cast<const void*>(reinterpret_cast<intptr_t>(data) + first);
+    tasks.push_back(gpu::make_copy(in, out, bytes, size, axes, about.fill));
+  };
+  if (about.slab_axis < 0) {
+    add(work.data[0], work.out);
+    return;
+  }
+  gpu::CopyAxis& across = axes[static_cast<size_t>(about.slab_axis)];
+  const int64_t before = across.low, slabs = across.high - across.low;
+  const int64_t count = std::exchange(across.extent, 1);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t slab = i - before;
+    const bool in_file = slab >= 0 && slab < slabs;
+    across.low = 0;
+    across.high = in_file ? 1 : 0;
+    add(work.data[in_file ? static_cast<size_t>(slab) : 0],
+        static_cast<std::byte*>(work.out) + i * across.out_stride);
+  }
 }
 
 // Booleans other than 0 and 1 become 1.
@@ -137,12 +156,12 @@ void queue_work(const gpu::Device& device, std::span<const Work> works) {
   gpu::KernelLaunch copying{.kernel = gpu::kernel_id<gpu::CopyKernel>(), .tasks = {}};
   gpu::KernelLaunch normalizing{.kernel = gpu::kernel_id<gpu::ConvertKernel>(), .tasks = {}};
   for (const Work& work : works) {
-    copies.push_back(copy_of(work));
-    copying.max_size = std::max(copying.max_size, copies.back().size);
+    add_copies(work, copies);
     if (work.array.about.dtype != DType::kBool) continue;
     normalizations.push_back(normalization_of(work));
     normalizing.max_size = std::max(normalizing.max_size, normalizations.back().size);
   }
+  for (const gpu::CopyTask& copy : copies) copying.max_size = std::max(copying.max_size, copy.size);
   copying.tasks = std::as_bytes(std::span<const gpu::CopyTask>(copies));
   normalizing.tasks = std::as_bytes(std::span<const gpu::TypedTask>(normalizations));
   queue_kernels(device, std::array{copying, normalizing}, {});
@@ -208,12 +227,17 @@ void ArraysDevicePart::read(const gpu::Device& device, std::span<Work> works) co
     if (!work.why.empty()) continue;
     for_sample(work, [&work] { open_file(work); });
     if (!work.why.empty()) continue;
-    ranges.push_back(work.range());
-    of_ranges.push_back(&work);
+    const DeviceArray& about = work.array.about;
+    for (int64_t slab = 0; slab < about.slabs(); ++slab) {
+      ranges.push_back({.descriptor = work.file->number(),
+                        .offset = about.slab_offset(slab),
+                        .bytes = about.bytes});
+      of_ranges.push_back(&work);
+    }
   }
   const auto found = reads_->read(ranges, device);
   for (size_t i = 0; i < found.size(); ++i) {
-    of_ranges[i]->data = found[i].data;
+    of_ranges[i]->data.push_back(found[i].data);
     of_ranges[i]->why = found[i].why;
     if (found[i].of_file_system) note_file_system(ranges[i].descriptor, found[i].why);
   }
@@ -243,7 +267,7 @@ void ArraysDevicePart::launch(BatchContext& ctx, BatchState& state) const {
     int64_t bytes = 0;
     size_t count = 0;
     for (; count < works.size(); ++count) {
-      bytes += works[count].array.about.bytes;
+      bytes += works[count].bytes();
       if (count > 0 && bytes > kGroupBytes) break;
     }
     read(ctx.device(), works.first(count));

@@ -57,7 +57,8 @@ std::string ArrayPacker::obstacle(const DeviceArray& array) const {
   // Of a whole array in C order, all axes are one, but a region may need each of them.
   if (array.shape.ndim() > gpu::kMaxAxes)
     return str_cat("more than ", gpu::kMaxAxes, " dimensions");
-  if (!required_ && array.bytes < kLeastBytes) return "small array";
+  if (!required_ && array.bytes < kLeastBytes)
+    return array.slab_axis < 0 ? "small array" : "scattered region";
   return "";
 }
 

@@ -28,8 +28,16 @@ struct DeviceArray {
   Shape to, extent;
   Shape strides;  // in the file, in bytes
   int64_t offset = 0, bytes = 0;
+  // Not -1: this is so for the box of index 0 along this axis. Those of the others follow in the
+  // file, at a distance of its stride.
+  int slab_axis = -1;
   uint64_t fill = 0;  // bytes of an element that the file does not have
   int64_t path_bytes = 0, version_bytes = 0;
+
+  int64_t slabs() const { return slab_axis < 0 ? 1 : extent[slab_axis]; }
+  int64_t slab_offset(int64_t slab) const {
+    return offset + (slab_axis < 0 ? 0 : slab * strides[slab_axis]);
+  }
 };
 
 // Part of the host part of a reader, whose schema has add_gds_arg() and a last output for the

@@ -54,6 +54,15 @@ FilePart part_with(const io::NpyHeader& header, const kernels::Overlap& overlap)
           .scattered = last - first >= kMostWaste * overlap.shape.volume()};
 }
 
+// The slowest axis in the file along which a box has more than one element; or -1.
+int slab_axis_of(const io::NpyHeader& header, const Shape& box) {
+  for (int i = 0; i < box.ndim(); ++i) {
+    const int axis = header.fortran_order ? box.ndim() - 1 - i : i;
+    if (box[axis] > 1) return axis;
+  }
+  return -1;
+}
+
 // The distance of neighbors in the file along each axis of the array, in bytes.
 Shape file_strides(const io::NpyHeader& header) {
   Shape strides = header.shape;
@@ -185,7 +194,16 @@ class NumpyReader : public ArrayReader, public CountsReasons {
     const kernels::Overlap overlap(header.shape, window.anchor, window.shape);
     if (why.empty() && (overlap.empty || window.shape.volume() == 0)) return false;  // no bytes
     if (why.empty()) {
-      const FilePart part = part_with(header, overlap);
+      constexpr int64_t kMostSlabs = 1024;  // each is a task of the kernel
+      FilePart part = part_with(header, overlap);
+      int slab_axis = -1;
+      if (part.scattered) {
+        slab_axis = slab_axis_of(header, overlap.shape);
+        kernels::Overlap slab = overlap;
+        slab.shape[slab_axis] = 1;
+        part = part_with(header, slab);
+        part.scattered = part.scattered || overlap.shape[slab_axis] > kMostSlabs;
+      }
       const DeviceArray array{.dtype = header.dtype,
                               .shape = window.shape,
                               .to = overlap.to,
@@ -193,6 +211,7 @@ class NumpyReader : public ArrayReader, public CountsReasons {
                               .strides = file_strides(header),
                               .offset = part.offset,
                               .bytes = part.bytes,
+                              .slab_axis = slab_axis,
                               .fill = element_of(header.dtype, fill_value_)};
       why = part.scattered ? "scattered region" : packer_->obstacle(array);
       if (why.empty()) {
