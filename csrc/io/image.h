@@ -66,6 +66,7 @@ struct DecodeOptions {
   int scale = 1;
   std::optional<Region> region = {};  // whole image if absent
   jpeg::Index* jpeg_index = nullptr;  // JPEG: makes regions faster the second time
+  bool all_points = false;            // pack_jpeg(): adds all points of the image to the index
 };
 
 // Height, width and channels of the decoded whole image.

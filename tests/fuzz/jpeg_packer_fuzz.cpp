@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One input of a fuzzer, through the hybrid decoder: packed on the host, unpacked by the functors
-// of the GPU's kernels, whose checks are on. Whatever the bytes, the pixels are those of our
-// decoder on the CPU, or neither takes the file.
+// One input of a fuzzer, through the decoders for GPUs: packed on the host, or its codes found by
+// the points of an index; then decoded by the functors of the GPU's kernels, whose checks are on.
+// Whatever the bytes, the pixels are those of our decoder on the CPU, or none takes the file.
 // sources: csrc/io/*.cpp csrc/io/formats/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
 // sources: csrc/core/cpu_features.cpp csrc/ops/decoders/jpeg_tasks.cpp
 // sources: csrc/io/png_decoder/*.cpp csrc/kernels/png/*.cpp
@@ -15,6 +15,7 @@
 #include "io/jpeg_decoder/header.h"
 #include "io/jpeg_decoder/index/index.h"
 #include "kernels/jpeg/jpeg_gpu.h"
+#include "kernels/jpeg/jpeg_segments_gpu.h"
 #include "nonsense_index.h"
 #include "ops/decoders/jpeg_tasks.h"
 
@@ -48,23 +49,40 @@ void launch(const Kernel& kernel) {
   for (int64_t i = 0; i < kernel.task.size; ++i) kernel(i);
 }
 
+// What the host leaves to the GPU.
+enum class Left : uint8_t { kUnits, kCodes };
+
+// Does what the host has to do. Returns what is copied to the GPU, or null if the file is not
+// taken.
+std::byte* prepare(io::Bytes bytes, const io::ImageInfo& info, const io::DecodeOptions& options,
+                   Left left, DeviceImage& image, io::ScratchMemory& memory) {
+  io::ExactScratch scratch;  // gone before the kernels run
+  if (left == Left::kCodes) {
+    if (!io::find_jpeg_codes(bytes, info, options, scratch, image.jpeg, image.codes))
+      return nullptr;
+    const auto size = static_cast<size_t>(codes_bytes(image.codes));
+    auto* const data = static_cast<std::byte*>(memory.allocate(size));
+    write_codes(image, data);
+    return data;
+  }
+  if (!io::pack_jpeg(bytes, info, options, scratch, image.jpeg)) return nullptr;
+  const auto size = static_cast<size_t>(packing_bytes(image.jpeg));
+  auto* const data = static_cast<std::byte*>(memory.allocate(size));
+  write_packing(image, data);
+  return data;
+}
+
 Picture unpack(io::Bytes bytes, const io::ImageInfo& info, const io::DecodeOptions& options,
-               DeviceImage image, size_t size) {
+               DeviceImage image, size_t size, Left left = Left::kUnits) {
   Picture result;
   io::ExactScratch memory;
-  std::byte* packing = nullptr;
-  {
-    io::ExactScratch scratch;  // gone before the kernels run
-    if (!io::pack_jpeg(bytes, info, options, scratch, image.jpeg)) return result;
-    packing =
-        static_cast<std::byte*>(memory.allocate(static_cast<size_t>(packing_bytes(image.jpeg))));
-    write_packing(image, packing);
-  }
+  const std::byte* const data = prepare(bytes, info, options, left, image, memory);
+  if (data == nullptr) return result;
   result.taken = true;
   result.pixels.resize(size);
   std::vector<int16_t> blob;
   const JpegTasks tasks = make_jpeg_tasks(
-      image, packing, result.pixels.data(),
+      image, data, result.pixels.data(),
       [&](int64_t n) { return static_cast<uint8_t*>(memory.allocate(static_cast<size_t>(n))); },
       [&](std::span<const int16_t> quant) {
         blob.insert(blob.end(), quant.begin(), quant.end());
@@ -72,13 +90,15 @@ Picture unpack(io::Bytes bytes, const io::ImageInfo& info, const io::DecodeOptio
       });
   const gpu::JpegBlocksTask& b = tasks.blocks;
   EXPECT(b.size == int64_t{b.mcus_across} * b.mcus_down * b.blocks_per_mcu);
+  launch(gpu::JpegZeroKernel{{tasks.zeros, nullptr}});
+  launch(gpu::JpegSegmentsKernel{{tasks.segments, nullptr}});
   launch(gpu::JpegBlocksKernel{{tasks.blocks, blob.data()}});
   launch(gpu::JpegPixelsKernel{{tasks.pixels, nullptr}});
   return result;
 }
 
-// With an index that was made by another region, and with one that this region has been added to:
-// the same. With one of nonsense only the checks.
+// With an index that was made by another region, and with one that this region or the rest of the
+// image has been added to: the same. With one of nonsense only the checks.
 void run_with_index(io::Bytes bytes, const io::ImageInfo& info, io::DecodeOptions options,
                     const DeviceImage& image, const Picture& expected) {
   const size_t size = expected.pixels.size();
@@ -93,12 +113,18 @@ void run_with_index(io::Bytes bytes, const io::ImageInfo& info, io::DecodeOption
       const Picture again = unpack(bytes, info, options, image, size);
       EXPECT(again.taken == expected.taken);
       EXPECT(!again.taken || again.pixels == expected.pixels);
+      options.all_points = true;
     }
+    const Picture codes = unpack(bytes, info, options, image, size, Left::kCodes);
+    EXPECT(codes.taken == expected.taken);
+    EXPECT(!codes.taken || codes.pixels == expected.pixels);
   }
   std::vector<uint8_t> other;
   const auto index = io::index_of_nonsense(bytes, other);
   options.jpeg_index = index.get();
-  if (index) (void)unpack(other, info, options, image, size);
+  if (!index) return;
+  for (const Left left : {Left::kUnits, Left::kCodes})
+    (void)unpack(other, info, options, image, size, left);
 }
 
 // What the input's size has to say about everything that varies besides, so that an input does the
@@ -143,8 +169,7 @@ void run(io::Bytes bytes) {
   const bool ours = io::jpeg::read_header(bytes, header) && !header.several_scans;
   EXPECT(actual.taken == (expected.taken && ours));
   EXPECT(!actual.taken || actual.pixels == expected.pixels);
-  if (ours && options.region)
-    run_with_index(bytes, info, options, image, {actual.taken, expected.pixels});
+  if (ours) run_with_index(bytes, info, options, image, {actual.taken, expected.pixels});
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decoders with device="mixed" are bit-identical to the CPU."""
+"""Decoders with device="mixed" are bit-identical to the CPU.
+
+A batch is decoded twice, so that the second time the points of the files are known.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,11 @@ DECODERS = ("image", "image_crop", "image_random_crop", "image_slice")
 pytestmark = pytest.mark.on_gpu(*(f"decoders.{name}" for name in DECODERS))
 
 
-@pytest.fixture(autouse=True)
-def hybrid(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, params=["hybrid", "gpu"])
+def decoder(request: pytest.FixtureRequest, backend: str, monkeypatch: pytest.MonkeyPatch) -> str:
     del backend
-    monkeypatch.setenv("TORCHDALI_MIXED_DECODER", "hybrid")
+    monkeypatch.setenv("TORCHDALI_MIXED_DECODER", request.param)
+    return str(request.param)
 
 
 def noise(height: int, width: int, channels: int = 3, seed: int = 0) -> np.ndarray:
@@ -201,7 +205,9 @@ def test_an_unknown_decoder_is_an_error(monkeypatch):
         run([jpeg(ramp(8, 8, 3))], fn.decoders.image, "mixed")
 
 
-def sent_bytes(files: list[bytes], then: Callable[[Any], Any] = lambda image: image) -> int:
+def sent_bytes(
+    files: list[bytes], then: Callable[[Any], Any] = lambda image: image, **options: Any
+) -> int:
     """Returns how many bytes of a batch are copied to the GPU."""
 
     @pipeline_def(
@@ -209,7 +215,7 @@ def sent_bytes(files: list[bytes], then: Callable[[Any], Any] = lambda image: im
     )
     def define() -> Any:
         data = fn.external_source([[np.frombuffer(f, np.uint8) for f in files]])
-        return then(fn.decoders.image(data, device="mixed", name="decoder"))
+        return then(fn.decoders.image(data, device="mixed", name="decoder", **options))
 
     with define() as pipe:
         pipe.run()
@@ -226,7 +232,18 @@ def test_fewer_bytes_are_copied_than_the_image_has_pixels(monkeypatch):
     assert packed < sent_bytes([file]) // 2
 
 
-@pytest.mark.parametrize("by", ["cpu", "hybrid"])
+@pytest.mark.parametrize("decoder", ["gpu"], indirect=True)
+def test_the_codes_of_files_with_points_are_copied(tmp_path):
+    files = [jpeg(noise(90, 400), quality=95, restart_marker_blocks=n) for n in (0, 7)]
+    index = str(tmp_path / "index")
+    packed = sent_bytes(files, jpeg_index=index)
+    codes = sent_bytes(files, jpeg_index=index)
+    tables_and_points = 12_000  # of a file
+    assert codes < packed
+    assert abs(codes - sum(map(len, files))) < len(files) * tables_and_points
+
+
+@pytest.mark.parametrize("decoder", ["cpu", "hybrid", "gpu"], indirect=True)
 @pytest.mark.parametrize(
     "options",
     [
@@ -238,8 +255,7 @@ def test_fewer_bytes_are_copied_than_the_image_has_pixels(monkeypatch):
     ],
     ids=str,
 )
-def test_a_fused_random_resized_crop_decodes_its_window_only(by, options, monkeypatch):
-    monkeypatch.setenv("TORCHDALI_MIXED_DECODER", by)
+def test_a_fused_random_resized_crop_decodes_its_window_only(options, monkeypatch):
     files = [jpeg(ramp(60 + 9 * i, 110 - 7 * i, 3), orientation=1 + i) for i in range(6)]
     files += [png(ramp(40, 30, 3), 8, 2), jpeg(ramp(1, 1, 3))]
 
@@ -269,9 +285,8 @@ def test_errors_of_fused_operators_name_their_lines():
     assert "fn.random_resized_crop:" in errors_of(sound, size=8, dtype=types.INT16)
 
 
-@pytest.mark.parametrize("by", ["cpu", "hybrid"])
-def test_fewer_bytes_are_copied_if_an_image_is_cropped(by, monkeypatch):
-    monkeypatch.setenv("TORCHDALI_MIXED_DECODER", by)
+@pytest.mark.parametrize("decoder", ["cpu", "hybrid"], indirect=True)
+def test_fewer_bytes_are_copied_if_an_image_is_cropped():
     file = jpeg(ramp(200, 300, 3))
 
     def crop(image: Any) -> Any:

@@ -17,7 +17,7 @@ namespace torchdali {
 namespace {
 
 // What decodes images for the GPU. kHost measured best (docs/design/gpu_jpeg.md).
-enum class MixedDecoder : int8_t { kHost, kHybrid, kNvJpeg };
+enum class MixedDecoder : int8_t { kHost, kHybrid, kGpu, kNvJpeg };
 constexpr MixedDecoder kDefault = MixedDecoder::kHost;
 
 MixedDecoder chosen_decoder() {
@@ -27,8 +27,9 @@ MixedDecoder chosen_decoder() {
   if (name.empty()) return kDefault;
   if (name == "cpu") return MixedDecoder::kHost;
   if (name == "hybrid") return MixedDecoder::kHybrid;
+  if (name == "gpu") return MixedDecoder::kGpu;
   TORCHDALI_CHECK_KIND(kValue, name == "nvjpeg", "TORCHDALI_MIXED_DECODER: unknown decoder \"",
-                       name, "\", expected \"cpu\", \"hybrid\" or \"nvjpeg\"");
+                       name, "\", expected \"cpu\", \"hybrid\", \"gpu\" or \"nvjpeg\"");
   return MixedDecoder::kNvJpeg;
 }
 
@@ -37,6 +38,7 @@ constexpr const char *kDecoderArgument = "device_decoder", *kVideoArgument = "nv
 const char* argument_of(MixedDecoder decoder) {
   return decoder == MixedDecoder::kHost     ? "cpu"
          : decoder == MixedDecoder::kHybrid ? "hybrid"
+         : decoder == MixedDecoder::kGpu    ? "gpu"
                                             : "nvjpeg";
 }
 

@@ -29,10 +29,13 @@ struct JpegBlocksTask : TaskBase {
   int h[3] = {1, 1, 1}, v[3] = {1, 1, 1};  // blocks of the components in an MCU
   uint8_t* samples[3] = {};                // of all these MCUs, rows without gaps
   BlobOffset quant[3] = {};                // int16[64]
+  // Instead of a packing: int16[size][64], in natural order (jpeg_segments_gpu.h).
+  const int16_t* coefficients = nullptr;
 
   template <class Fn>
   void for_each_address(Fn&& fn) {
     for (uint8_t*& component : samples) fn(component);
+    fn(coefficients);
   }
 };
 struct JpegBlocksKernel : Kernel<JpegBlocksTask> {
@@ -50,17 +53,27 @@ struct JpegBlocksKernel : Kernel<JpegBlocksTask> {
     uint8_t* out = task.samples[c] + row * 8 * stride + column * 8;
     TORCHDALI_KERNEL_CHECK(static_cast<int>(mcu_y) < task.mcus_down);
 
+    const auto* quant = list<int16_t>(task.quant[c]);
+    int16_t work[64] = {};
+    const Present present = task.coefficients != nullptr
+                                ? load(task.coefficients + int64_t{block} * 64, work)
+                                : unpack(block, work);
+    if (present != Present::kDc)
+      return transform(work, quant, present == Present::kFirstRow, out, stride);
+    fill(kernels::jpeg_idct_scalar::dc_sample(work[0], quant[0]), out, stride);
+  }
+
+ private:
+  // Which coefficients of a block may not be 0: all of them, or only those of the first row.
+  enum class Present : uint8_t { kDc, kFirstRow, kAny };
+  TORCHDALI_HOST_DEVICE Present unpack(uint32_t block, int16_t (&work)[64]) const {
     const auto* units = list_of<kernels::JpegUnit>(task.in, task.units);
     const uint32_t begin = start(block), end = start(block + 1);
     TORCHDALI_KERNEL_CHECK(begin < end && end - begin <= kernels::kJpegMaxUnits);
     TORCHDALI_KERNEL_CHECK(end <= task.unit_count);
-    const auto* quant = list<int16_t>(task.quant[c]);
-    const auto dc = static_cast<int16_t>(units[begin]);
-    if (end == begin + 1)
-      return fill(kernels::jpeg_idct_scalar::dc_sample(dc, quant[0]), out, stride);
-    int16_t work[64] = {};
-    work[0] = dc;
-    bool flat = true;  // whether only the first row has coefficients
+    work[0] = static_cast<int16_t>(units[begin]);
+    if (end == begin + 1) return Present::kDc;
+    bool flat = true;
     for (uint32_t k = begin + 1; k < end; ++k) {
       const kernels::JpegUnit unit = units[k];
       const int at = unit & ((1 << kernels::kJpegUnitPlaceBits) - 1);
@@ -68,13 +81,28 @@ struct JpegBlocksKernel : Kernel<JpegBlocksTask> {
       work[at] = static_cast<int16_t>(work[at] + value);
       flat = flat && (at < 8 || value == 0);  // sixteen zeros are a unit of value 0
     }
-    transform(work, quant, flat, out, stride);
+    return flat ? Present::kFirstRow : Present::kAny;
   }
-
- private:
   TORCHDALI_HOST_DEVICE uint32_t start(uint32_t block) const {
     return list_of<uint32_t>(task.in, task.bases)[block / kernels::kJpegBlocksPerBase] +
            list_of<uint16_t>(task.in, task.starts)[block];
+  }
+  struct alignas(16) Row {
+    int16_t x[8];
+  };
+  TORCHDALI_HOST_DEVICE static Present load(const int16_t* from, int16_t (&work)[64]) {
+    int first = 0, others = 0;
+    TORCHDALI_UNROLL
+    for (int y = 0; y < 8; ++y) {
+      const Row row = reinterpret_cast<const Row*>(from)[y];
+      TORCHDALI_UNROLL
+      for (int x = 0; x < 8; ++x) {
+        work[y * 8 + x] = row.x[x];
+        if (y > 0) others |= row.x[x];
+        else if (x > 0) first |= row.x[x];
+      }
+    }
+    return others != 0 ? Present::kAny : first != 0 ? Present::kFirstRow : Present::kDc;
   }
   // Rows of a block are 8 bytes, aligned.
   TORCHDALI_HOST_DEVICE static void store_row(uint8_t* out, uint64_t row) {

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <numeric>
 
 #include "kernels/jpeg/jpeg_entropy.h"
+#include "kernels/jpeg/jpeg_segments.h"
 
 namespace torchdali::kernels {
 namespace {
@@ -129,6 +131,46 @@ void add_jpeg_skip(JpegAcTable& table) {
     }
   }
   table.has_skip = true;
+}
+
+bool make_jpeg_code_table(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
+                          bool dc, JpegCodeTable& table) {
+  constexpr unsigned kValueAt = JpegCodeTable::kLengthBits;
+  constexpr unsigned kMoveAt = kValueAt + JpegCodeTable::kValueBits;
+  constexpr int kLookup = JpegCodeTable::kLookup;
+  const size_t codes = std::accumulate(counts.begin(), counts.end(), size_t{0});
+  if (codes != symbols.size() || codes > std::size(table.symbols)) return false;
+  std::ranges::fill(table.symbols, static_cast<uint16_t>(JpegCodeTable::kEnd));
+  for (size_t i = 0; i < codes; ++i) {
+    const uint8_t symbol = symbols[i];
+    if (dc && symbol > 15) return false;
+    const unsigned value = symbol & 15u, move = dc ? 1 : (symbol >> 4) + 1u;
+    const bool ends = !dc && value == 0 && symbol < 0xF0;
+    table.symbols[i] = static_cast<uint16_t>(ends ? JpegCodeTable::kEnd
+                                                  : value | value << kValueAt | move << kMoveAt);
+  }
+  std::ranges::fill(table.end, uint16_t{0});
+  std::ranges::fill(table.first, uint16_t{0});
+  uint32_t code = 0, index = 0;
+  uint16_t* to = table.lookup;
+  for (int length = 1; length <= 16; ++length, code <<= 1) {
+    const uint32_t count = counts[static_cast<size_t>(length - 1)];
+    if (count && code + count >= uint32_t{1} << length) return false;
+    if (length <= kLookup) {  // in ascending order, so the lookup is filled from the start on
+      for (uint32_t i = 0; i < count; ++i, ++index)
+        to = std::fill_n(to, size_t{1} << (kLookup - length),
+                         static_cast<uint16_t>(table.symbols[index] + length));
+    } else {
+      const int n = length - kLookup - 1;
+      table.first[n] = static_cast<uint16_t>(index - code);
+      if (count) table.end[n] = static_cast<uint16_t>((code + count) << (16 - length));
+      index += count;
+    }
+    code += count;
+  }
+  std::fill(to, std::end(table.lookup), uint16_t{0});
+  std::ranges::copy(kJpegZigzag, table.places);
+  return true;
 }
 
 }  // namespace torchdali::kernels

@@ -17,7 +17,7 @@ namespace torchdali {
 
 SchemaBuilder& add_device_decoder_arg(SchemaBuilder& schema) {
   return schema.arg("device_decoder", "hybrid",
-                    "The decoder on the GPU: \"hybrid\", \"nvjpeg\" or \"cpu\" (none).");
+                    "The decoder on the GPU: \"hybrid\", \"gpu\", \"nvjpeg\" or \"cpu\" (none).");
 }
 
 SchemaBuilder& add_host_part_outputs(SchemaBuilder& schema) {
@@ -30,6 +30,11 @@ SchemaBuilder& add_host_part_outputs(SchemaBuilder& schema) {
 void output_packed(SampleContext& ctx, DeviceImage& image) {
   const SampleView& out = ctx.output(0, DType::kUInt8, Shape{packing_bytes(image.jpeg)});
   write_packing(image, out.as<std::byte>());
+}
+
+void output_codes(SampleContext& ctx, DeviceImage& image) {
+  const SampleView& out = ctx.output(0, DType::kUInt8, Shape{codes_bytes(image.codes)});
+  write_codes(image, out.as<std::byte>());
 }
 
 void output_device_image(SampleContext& ctx, const DeviceImage& image, io::Bytes file) {
@@ -49,6 +54,8 @@ DeviceImage read_device_image(const SampleContext& ctx, int input) {
 namespace {
 
 struct DecodingTasks final : gpu::TaskBatch {
+  gpu::Tasks<gpu::JpegZeroKernel> zeros{*this};
+  gpu::Tasks<gpu::JpegSegmentsKernel> segments{*this};
   gpu::Tasks<gpu::JpegBlocksKernel> blocks{*this};
   gpu::Tasks<gpu::JpegPixelsKernel> pixels{*this};
   std::vector<gpu::NvJpegImage> files;
@@ -90,8 +97,8 @@ class DevicePart final : public gpu::GpuOperator {
       return;
     }
     const SampleView& out = ctx.output(0, image.dtype, shape, "HWC");
-    if (image.kind == DeviceImage::Kind::kPacked) add(ctx, image, data.data, out.data);
-    else add_file(ctx, image, out.as<uint8_t>());
+    if (image.kind == DeviceImage::Kind::kFile) add_file(ctx, image, out.as<uint8_t>());
+    else add(ctx, image, data.data, out.data);
   }
   std::unique_ptr<BatchState> make_tasks(BatchContext& /*ctx*/) const override {
     return std::make_unique<DecodingTasks>();
@@ -169,6 +176,8 @@ void DevicePart::add(const SampleContext& ctx, const DeviceImage& image, const v
       image, in, out,
       [&](int64_t size) { return static_cast<uint8_t*>(tasks.workspace.reserve(size)); },
       [&](std::span<const int16_t> quant) { return tasks.blob.keep(quant); });
+  tasks.zeros.add_intermediate(made.zeros);
+  tasks.segments.add_intermediate(made.segments);
   tasks.blocks.add_intermediate(made.blocks);
   tasks.pixels.add(ctx, made.pixels);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/operator.h"
+#include "io/jpeg_codes.h"
 #include "io/packed_jpeg.h"
 
 namespace torchdali {
@@ -13,6 +14,7 @@ struct DeviceImage {
   enum class Kind : int8_t {
     kPixels,  // the decoded image
     kPacked,  // a packed JPEG
+    kCodes,   // the codes of a JPEG
     kFile,    // a JPEG for nvJPEG, which reads it on the host: output 0 is empty
   };
   Kind kind = Kind::kPixels;
@@ -23,12 +25,17 @@ struct DeviceImage {
   // kPacked: the lists are empty here; they are in output 0, at these offsets.
   io::PackedJpeg jpeg = {};
   int64_t bases = 0, starts = 0, units = 0, blocks = 0, unit_count = 0;
+  // kCodes: the same. The bytes of the scan are first.
+  io::JpegCodes codes = {};
+  int64_t code_bytes = 0, tables = 0, segments = 0, segment_count = 0;
 };
 
 // Reads the DeviceImage in input `input`, on the host.
 DeviceImage read_device_image(const SampleContext& ctx, int input);
 // Makes output 0 from the lists of `image.jpeg`.
 void output_packed(SampleContext& ctx, DeviceImage& image);
+// Makes output 0 from those of `image.codes`.
+void output_codes(SampleContext& ctx, DeviceImage& image);
 // Makes output 1; for kFile, with the file after the description.
 void output_device_image(SampleContext& ctx, const DeviceImage& image, io::Bytes file);
 
@@ -53,6 +60,7 @@ class HostPart final : public Operator {
 SchemaBuilder& add_host_part_outputs(SchemaBuilder& schema);
 // An argument of both parts: the decoder of the GPU part.
 SchemaBuilder& add_device_decoder_arg(SchemaBuilder& schema);
-inline constexpr const char *kHybridDecoder = "hybrid", *kNvJpegDecoder = "nvjpeg";
+inline constexpr const char *kHybridDecoder = "hybrid", *kGpuDecoder = "gpu",
+                            *kNvJpegDecoder = "nvjpeg";
 
 }  // namespace torchdali

@@ -2,6 +2,7 @@
 #include "ops/decoders/image_decoder.h"
 
 #include <string>
+#include <string_view>
 
 #include "io/jpeg_decoder/index/index.h"
 #include "ops/decoders/device_image.h"
@@ -13,6 +14,11 @@ constexpr int64_t kIndexBytes = int64_t{1} << 30;
 constexpr int64_t kMaxPixels = int64_t{1} << 28;  // 16384 x 16384
 constexpr const char* kGpuOnly =
     "For decoding with nvJPEG (docs/design/gpu_jpeg.md); otherwise without effect.";
+
+// Whether this is the host part of a decoder that uses `decoder` on the GPU.
+bool is_for(const OpSpec& spec, std::string_view decoder) {
+  return spec.schema->outputs.size() == 2 && spec.get<std::string>("device_decoder") == decoder;
+}
 
 }  // namespace
 
@@ -75,13 +81,16 @@ ImageDecoder::ImageDecoder(const OpSpec& spec)
                .fast_idct = spec.get<bool>("use_fast_idct")},
       max_pixels_(spec.get<int64_t>("max_pixels")),
       for_device_(spec.schema->outputs.size() == 2),
-      packs_(for_device_ && spec.get<std::string>("device_decoder") == kHybridDecoder),
-      for_nvjpeg_(for_device_ && spec.get<std::string>("device_decoder") == kNvJpegDecoder) {
+      packs_(is_for(spec, kHybridDecoder) || is_for(spec, kGpuDecoder)),
+      sends_codes_(is_for(spec, kGpuDecoder)),
+      for_nvjpeg_(is_for(spec, kNvJpegDecoder)) {
   io::check_decoder_dtype(options_.dtype);
   TORCHDALI_CHECK(max_pixels_ > 0, "`max_pixels` must be positive, got ", max_pixels_);
-  if (const auto where = spec.get<std::string>("jpeg_index"); !where.empty())
-    index_ = io::jpeg::Index::open(where, spec.get<int64_t>("jpeg_index_size"));
+  auto where = spec.get<std::string>("jpeg_index");
+  if (where.empty() && sends_codes_) where = "memory";  // there are no segments without points
+  if (!where.empty()) index_ = io::jpeg::Index::open(where, spec.get<int64_t>("jpeg_index_size"));
   options_.jpeg_index = index_.get();
+  options_.all_points = sends_codes_;
 }
 
 io::ImageInfo ImageDecoder::peek(io::Bytes bytes) const {
@@ -130,6 +139,9 @@ void ImageDecoder::decode_for_device(SampleContext& ctx, io::Bytes bytes, const 
   if (for_nvjpeg_ && io::describe_jpeg(bytes, info, options, scratch, image.jpeg)) {
     image.kind = DeviceImage::Kind::kFile;
     ctx.output(0, DType::kUInt8, Shape{0});
+  } else if (sends_codes_ &&
+             io::find_jpeg_codes(bytes, info, options, scratch, image.jpeg, image.codes)) {
+    output_codes(ctx, image);
   } else if (packs_ && io::pack_jpeg(bytes, info, options, scratch, image.jpeg)) {
     output_packed(ctx, image);
   } else {

@@ -58,7 +58,8 @@ class ImageDecoder {
   io::DecodeOptions options_;
   std::shared_ptr<io::jpeg::Index> index_;  // null without an index
   const int64_t max_pixels_;
-  const bool for_device_, packs_, for_nvjpeg_;
+  // What the host part does: packs coefficients, or leaves the codes or the file to the GPU.
+  const bool for_device_, packs_, sends_codes_, for_nvjpeg_;
 };
 
 // An operator that decodes an image or a region of it.

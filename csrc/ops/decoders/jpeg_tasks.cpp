@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/decoders/jpeg_tasks.h"
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 
@@ -28,6 +29,86 @@ void write_packing(DeviceImage& image, std::byte* to) {
   add(jpeg.bases, image.bases);
   add(jpeg.starts, image.starts);
   add(jpeg.units, image.units);
+}
+
+namespace {
+
+// Samples are contiguous, so sizes are padded to keep the lists of the next one aligned.
+constexpr size_t kWord = sizeof(uint32_t);
+size_t pad(size_t bytes) { return (bytes + kWord - 1) / kWord * kWord; }
+
+size_t bytes_of(std::span<const io::Bytes> pieces) {
+  size_t bytes = 0;
+  for (const io::Bytes piece : pieces) bytes += piece.size();
+  return bytes;
+}
+
+// The tasks that leave coefficients to that of the blocks, whose other fields are set.
+void add_codes(const DeviceImage& image, const void* in,
+               const std::function<uint8_t*(int64_t)>& reserve, JpegTasks& tasks) {
+  const io::JpegCodes& codes = image.codes;
+  const io::PackedJpeg& jpeg = image.jpeg;
+  gpu::JpegSegmentsTask& segments = tasks.segments;
+  gpu::JpegBlocksTask& blocks = tasks.blocks;
+  blocks.size = int64_t{jpeg.mcus_across} * jpeg.mcus_down * blocks.blocks_per_mcu;
+  const int64_t bytes = blocks.size * int64_t{64} * static_cast<int64_t>(sizeof(int16_t));
+  uint8_t* const coefficients = reserve(bytes);
+  blocks.coefficients = reinterpret_cast<const int16_t*>(coefficients);
+  tasks.zeros.out = segments.out = coefficients;
+  tasks.zeros.size = bytes / static_cast<int64_t>(sizeof(gpu::SixteenBytes));
+  segments.in = in;
+  segments.size = image.segment_count;
+  segments.bytes = static_cast<uint32_t>(image.code_bytes);
+  segments.segments = image.segments;
+  segments.tables = image.tables;
+  segments.segments_across = codes.segments_across;
+  segments.columns = codes.segment_mcus;
+  segments.first_column = codes.first_column;
+  segments.first_row = static_cast<int>(jpeg.mcu_y);
+  segments.begin = static_cast<int>(jpeg.mcu_x);
+  segments.end = segments.begin + jpeg.mcus_across;
+  segments.mcus_per_row = codes.mcus_per_row;
+  segments.restart_interval = codes.restart_interval;
+  segments.blocks = codes.blocks;
+  segments.wanted_blocks = blocks.blocks_per_mcu;
+  std::ranges::copy(codes.component, segments.component);
+  std::ranges::copy(codes.dc, segments.dc);
+  std::ranges::copy(codes.ac, segments.ac);
+}
+
+}  // namespace
+
+int64_t codes_bytes(const io::JpegCodes& codes) {
+  return static_cast<int64_t>(pad(bytes_of(codes.pieces)) + codes.tables.size_bytes() +
+                              pad(codes.segments.size_bytes()));
+}
+
+void write_codes(DeviceImage& image, std::byte* to) {
+  io::JpegCodes& codes = image.codes;
+  image.kind = DeviceImage::Kind::kCodes;
+  size_t at = 0;
+  const auto add = [&](const void* list, size_t bytes) {
+    if (bytes > 0) std::memcpy(to + at, list, bytes);
+    at += bytes;
+  };
+  // What is between the lists is read as a part of words.
+  const auto fill = [&] {
+    const size_t end = pad(at);
+    std::memset(to + at, 0, end - at);
+    at = end;
+  };
+  for (const io::Bytes piece : codes.pieces) add(piece.data(), piece.size());
+  image.code_bytes = static_cast<int64_t>(at);
+  fill();
+  image.tables = static_cast<int64_t>(at);
+  add(codes.tables.data(), codes.tables.size_bytes());
+  image.segments = static_cast<int64_t>(at);
+  image.segment_count = std::ssize(codes.segments);
+  add(codes.segments.data(), codes.segments.size_bytes());
+  fill();
+  codes.pieces = {};
+  codes.tables = {};
+  codes.segments = {};
 }
 
 JpegTasks make_jpeg_tasks(const DeviceImage& image, const void* in, void* out,
@@ -69,6 +150,7 @@ JpegTasks make_jpeg_tasks(const DeviceImage& image, const void* in, void* out,
                            .down = from.up.down,
                            .smooth = from.up.smooth};
   }
+  if (image.kind == DeviceImage::Kind::kCodes) add_codes(image, in, reserve, tasks);
   pixels.out = out;
   pixels.width = image.width;
   pixels.channels = static_cast<int>(image.channels);
