@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs libFuzzer over torchdali's JPEG decoder, with ASan and UBSan; needs clang.
 
-``--target packer`` fuzzes the hybrid decoder for GPUs instead, with emulated kernels, and
+``--target packer`` fuzzes the decoders for GPUs instead, with emulated kernels, and
 ``--target pairs`` two files decoded together. Each target has its own corpus and also starts from
 those of the others.
 
@@ -65,9 +65,12 @@ TARGETS = {
         FOLDER / "jpeg_packer_corpus.bin",
         120_000,
         (
+            "csrc/io/jpeg_decoder/codes",
             "csrc/io/jpeg_decoder/packer",
+            "csrc/io/jpeg_decoder/picture",
             "csrc/io/jpeg_decoder/scan/",
             "csrc/kernels/jpeg/jpeg_gpu.h",
+            "csrc/kernels/jpeg/jpeg_segments",
             "csrc/ops",
         ),
     ),
@@ -153,6 +156,7 @@ def report_coverage(compiler: str, target: Target, folder: Path) -> None:
     files = [
         *map(str, programs(target.source, "address")[0].sources),
         *map(str, (ROOT / "csrc/kernels/jpeg").glob("jpeg_gpu.h")),
+        *map(str, (ROOT / "csrc/kernels/jpeg").glob("jpeg_segments*.h")),
     ]
     measured = [p for p in files if str(Path(p).relative_to(ROOT)).startswith(target.measured)]
     measured = [p for p in measured if not p.endswith("choice.cpp")]  # not part of the target

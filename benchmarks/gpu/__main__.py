@@ -23,6 +23,7 @@ from benchmarks.harness import machine
 # Modules with rows(), in this order, and their shares of the time.
 PARTS = {
     "ways": 90,
+    "host": 20,
     "pipelines": 80,
     "kernels": 25,
     "launches": 15,

@@ -105,19 +105,20 @@ def on_the_cpu(files: list[str], dtype: Any = types.FLOAT) -> Any:
 
 
 @pipeline_def(device_id=None, seed=1)
-def whole_images(files: list[str]) -> Any:
+def whole_images(files: list[str], jpeg_index: str = "") -> Any:
     """Evaluation: whole images, resized and cropped on the GPU."""
     data, labels = fn.readers.file(files=files, random_shuffle=True)
-    x = fn.resize(fn.decoders.image(data, device="mixed"), resize_shorter=256)
+    x = fn.decoders.image(data, device="mixed", jpeg_index=jpeg_index)
+    x = fn.resize(x, resize_shorter=256)
     x = fn.crop_mirror_normalize(x, crop=(SIZE, SIZE), mean=MEAN, std=STD)
     return x, labels.gpu()
 
 
 @pipeline_def(device_id=None, seed=1)
-def pixels_only(files: list[str]) -> Any:
+def pixels_only(files: list[str], jpeg_index: str = "") -> Any:
     """Decoding only: whole images on the GPU."""
     data, labels = fn.readers.file(files=files, random_shuffle=True)
-    return fn.decoders.image(data, device="mixed"), labels.gpu()
+    return fn.decoders.image(data, device="mixed", jpeg_index=jpeg_index), labels.gpu()
 
 
 def batches(

@@ -21,7 +21,7 @@ from benchmarks.gpu.definitions import (
     started,
     synchronize,
 )
-from benchmarks.gpu.rounds import rates
+from benchmarks.gpu.rounds import first_epoch, rates
 from torchdali import types
 
 __all__ = ["peers", "rows"]
@@ -101,6 +101,7 @@ def peers(options: Options) -> dict[str, Callable[[], Batches]]:
         "the same, hybrid decoder, not fused": mixed("hybrid", fuse=False),
         "the same, hybrid decoder, fused": mixed("hybrid"),
         "the same, hybrid decoder, fused, later epochs with `jpeg_index`": mixed("hybrid", **index),
+        "the same, codes read on the GPU, fused, later epochs": mixed("gpu", **index),
         "the same, nvJPEG, not fused": mixed("nvjpeg", fuse=False),
         "the same, nvJPEG, fused": mixed("nvjpeg"),
         "torchdali, regions decoded and resized on the CPU, normalized on the GPU": (
@@ -123,8 +124,5 @@ def rows(options: Options) -> Iterator[dict[str, Any]]:
     every = list(peers(options).items())
     for first in range(0, len(every), 4):
         group = dict(every[first : first + 4])
-        # An epoch before the first round, so that an index is complete.
-        epoch = -(-len(options.files) // options.batch) + 5
-        yield from rates(
-            group, rounds=options.rounds, seconds=options.seconds, warm_up=min(epoch, 40)
-        )
+        warm_up = first_epoch(options) + 5
+        yield from rates(group, rounds=options.rounds, seconds=options.seconds, warm_up=warm_up)

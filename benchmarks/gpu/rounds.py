@@ -7,16 +7,21 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from benchmarks.gpu.definitions import Batches
+from benchmarks.gpu.definitions import Batches, Options
 from benchmarks.harness import spread
 from benchmarks.peers import cpu_seconds
 
-__all__ = ["rates", "reason"]
+__all__ = ["first_epoch", "rates", "reason"]
 
 
 def reason(error: BaseException) -> str:
     """Returns why something has no figure, in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+
+
+def first_epoch(options: Options) -> int:
+    """Returns how many batches complete an index; not more than there is time for."""
+    return min(-(-len(options.files) // options.batch), 35)
 
 
 def rates(

@@ -75,6 +75,17 @@ def _launches(document: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _host(document: dict[str, Any]) -> list[str]:
+    lines = [
+        "| host's part of decoding an image, later epochs | µs | bytes copied |",
+        "| --- | ---: | ---: |",
+    ]
+    for row in document["host"]:
+        name = f"{row['task']}, {row['way']}"
+        lines.append(f"| {name} | {_spread(row['us'])} | {row['bytes']:.0f} |")
+    return lines
+
+
 def _overlap(document: dict[str, Any]) -> list[str]:
     return [
         f"While {row['steps']} steps of a ResNet-50 ran, copies to the GPU took "
@@ -87,6 +98,7 @@ def _overlap(document: dict[str, Any]) -> list[str]:
 _PARTS = {
     "pipelines": _pipelines,
     "ways": lambda document: [decisions_table(document["ways"])],
+    "host": _host,
     "training": _training,
     "kernels": _kernels,
     "launches": _launches,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays what a fuzzer (tools/fuzz_jpeg.py) found to cover the hybrid decoder for GPUs, and what
+// Replays what a fuzzer (tools/fuzz_jpeg.py) found to cover the decoders for GPUs, and what
 // covers our decoder on the CPU. An argument names another packed corpus.
 // sources: tests/fuzz/jpeg_packer_fuzz.cpp csrc/io/*.cpp csrc/io/formats/*.cpp csrc/io/jpeg_decoder/**/*.cpp
 // sources: csrc/kernels/jpeg/*.cpp csrc/core/cpu_features.cpp csrc/ops/decoders/jpeg_tasks.cpp

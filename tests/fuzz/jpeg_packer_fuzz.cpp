@@ -100,7 +100,7 @@ Picture unpack(io::Bytes bytes, const io::ImageInfo& info, const io::DecodeOptio
 // With an index that was made by another region, and with one that this region or the rest of the
 // image has been added to: the same. With one of nonsense only the checks.
 void run_with_index(io::Bytes bytes, const io::ImageInfo& info, io::DecodeOptions options,
-                    const DeviceImage& image, const Picture& expected) {
+                    const DeviceImage& image, const Picture& expected, size_t scan) {
   const size_t size = expected.pixels.size();
   {
     const auto index = io::jpeg::Index::open("memory", int64_t{1} << 24);
@@ -119,12 +119,12 @@ void run_with_index(io::Bytes bytes, const io::ImageInfo& info, io::DecodeOption
     EXPECT(codes.taken == expected.taken);
     EXPECT(!codes.taken || codes.pixels == expected.pixels);
   }
-  std::vector<uint8_t> other;
-  const auto index = io::index_of_nonsense(bytes, other);
-  options.jpeg_index = index.get();
-  if (!index) return;
-  for (const Left left : {Left::kUnits, Left::kCodes})
-    (void)unpack(other, info, options, image, size, left);
+  for (const Left left : {Left::kUnits, Left::kCodes}) {
+    std::vector<uint8_t> other;
+    const auto index = io::index_of_nonsense(bytes, other, left == Left::kCodes ? scan : 0);
+    options.jpeg_index = index.get();
+    if (index) (void)unpack(other, info, options, image, size, left);
+  }
 }
 
 // What the input's size has to say about everything that varies besides, so that an input does the
@@ -169,7 +169,9 @@ void run(io::Bytes bytes) {
   const bool ours = io::jpeg::read_header(bytes, header) && !header.several_scans;
   EXPECT(actual.taken == (expected.taken && ours));
   EXPECT(!actual.taken || actual.pixels == expected.pixels);
-  if (ours) run_with_index(bytes, info, options, image, {actual.taken, expected.pixels});
+  if (ours)
+    run_with_index(bytes, info, options, image, {actual.taken, expected.pixels},
+                   header.scan.size());
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ def test_the_command_keeps_what_was_measured(folder, tmp_path):
     program = [sys.executable, "-m", "benchmarks.gpu", *words.split()]
     program += ["--data", str(folder), "--out", str(out)]
     done = subprocess.run(
-        [*program, "--parts", "ways", "launches", "kernels"],
+        [*program, "--parts", "ways", "host", "launches", "kernels"],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -57,10 +57,13 @@ def test_the_command_keeps_what_was_measured(folder, tmp_path):
     document = json.loads(out.read_text())
     assert document["files"] == 3
     found = {(row["task"], row["way"]): row for row in document["ways"]}
-    assert len(found) == 9
+    assert len(found) == 12
     for (_, way), row in found.items():
         # Its library is not there, or is one for a GPU that is not there.
         assert ("absent" in row) == (way == "nvjpeg"), row
+    assert len(document["host"]) == 6
+    # Pixels, packed coefficients, and codes with their tables.
+    assert len({r["bytes"] for r in document["host"] if r["task"] == "whole images"}) == 3
     assert len(document["launches"]) == 4
     assert all("us" in row for row in document["launches"]), document["launches"]
     if not torch.cuda.is_available():
@@ -69,6 +72,7 @@ def test_the_command_keeps_what_was_measured(folder, tmp_path):
     assert list(tmp_path.glob("result.*")) == [out]
     table = gpu_table(document)
     assert "| 10 operators, not fused |" in table
+    assert "| whole images, gpu |" in table
     assert "- nvjpeg has no figures everywhere: " in table
 
 

@@ -136,7 +136,7 @@ def test_chains_in_branches_are_equal(monkeypatch):
     assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
 
 
-@pytest.mark.parametrize("by", ["cpu", "hybrid"])
+@pytest.mark.parametrize("by", ["cpu", "hybrid", "gpu"])
 @pytest.mark.parametrize("narrow", [True, False])
 def test_chains_after_a_decoder_are_equal(by, narrow, monkeypatch):
     monkeypatch.setenv("TORCHDALI_MIXED_DECODER", by)

@@ -39,8 +39,9 @@ struct JpegSegmentsTask : TaskBase {
   int mcus_per_row = 1;               // of the file
   int restart_interval = 0;           // MCUs; 0: none
   int blocks = 1, wanted_blocks = 1;  // of an MCU in the file; its first ones are stored
-  uint8_t component[10] = {};         // of each block
-  uint8_t dc[3] = {}, ac[3] = {};     // tables of the components
+  // Of each of these blocks, 4 bits: its component, and the tables for it. In one number, because a
+  // thread that reads it for each symbol should not wait for memory.
+  uint64_t component = 0, dc = 0, ac = 0;
 };
 
 // Reads bits of a scan with stuffing (ITU-T T.81, B.1.1.5). After the end, or at a marker, zeros.
@@ -125,6 +126,8 @@ struct JpegSegmentsKernel : Kernel<JpegSegmentsTask> {
     int dc[3] = {from.dc[0], from.dc[1], from.dc[2]};
     int to_restart = before_restart(static_cast<int>(row) + task.first_row, mcu);
 
+    const uint64_t component = task.component, dc_tables = task.dc, ac_tables = task.ac;
+    const int blocks = task.blocks, wanted_blocks = task.wanted_blocks, begin = task.begin;
     int block = 0;
     unsigned k = 0;  // position in the block
     for (bool begins = true;;) {
@@ -138,9 +141,9 @@ struct JpegSegmentsKernel : Kernel<JpegSegmentsTask> {
         --to_restart;
         begins = false;
       }
-      const int c = task.component[block];
-      const bool is_dc = k == 0, stored = mcu >= task.begin && block < task.wanted_blocks;
-      const kernels::JpegCodeTable& table = tables[is_dc ? task.dc[c] : task.ac[c]];
+      const bool is_dc = k == 0, stored = mcu >= begin && block < wanted_blocks;
+      const kernels::JpegCodeTable& table =
+          tables[(is_dc ? dc_tables : ac_tables) >> 4 * block & 15];
       in.refill();
       const unsigned entry = table.find(in.top());
       const unsigned length = entry & ((1u << kValueAt) - 1);
@@ -149,6 +152,7 @@ struct JpegSegmentsKernel : Kernel<JpegSegmentsTask> {
       in.drop(length);
       k += entry >> kMoveAt;
       if (is_dc) {
+        const auto c = component >> 4 * block & 15;
         // A DC that does not fit is only in forged points; it wraps.
         value = static_cast<int16_t>(value + (c == 0 ? dc[0] : c == 1 ? dc[1] : dc[2]));
         if (c == 0) dc[0] = value;
@@ -160,7 +164,7 @@ struct JpegSegmentsKernel : Kernel<JpegSegmentsTask> {
       if (k < 64) continue;
       k = 0;
       if (stored) out += 64;
-      if (++block < task.blocks) continue;
+      if (++block < blocks) continue;
       block = 0;
       ++mcu;
       begins = true;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/decoders/jpeg_tasks.h"
 
-#include <algorithm>
 #include <cstring>
 #include <iterator>
 
@@ -71,9 +70,12 @@ void add_codes(const DeviceImage& image, const void* in,
   segments.restart_interval = codes.restart_interval;
   segments.blocks = codes.blocks;
   segments.wanted_blocks = blocks.blocks_per_mcu;
-  std::ranges::copy(codes.component, segments.component);
-  std::ranges::copy(codes.dc, segments.dc);
-  std::ranges::copy(codes.ac, segments.ac);
+  for (int block = 0; block < codes.blocks; ++block) {
+    const uint8_t c = codes.component[static_cast<size_t>(block)];
+    segments.component |= uint64_t{c} << 4 * block;
+    segments.dc |= uint64_t{codes.dc[c]} << 4 * block;
+    segments.ac |= uint64_t{codes.ac[c]} << 4 * block;
+  }
 }
 
 }  // namespace
