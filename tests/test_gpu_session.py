@@ -93,6 +93,20 @@ def test_files_for_the_machine_are_an_even_selection(tree, tmp_path_factory):
     assert (tree / "build" / "wheels" / "x.whl").exists()
 
 
+def test_libraries_of_ffmpeg_are_built_beforehand(tree, tmp_path):
+    subprocess.run(["git", "init", "-q", tree], check=True)
+    made = 'mkdir -p "$2"; echo "$1" >"$2/pkg-config"; chmod +x "$2/pkg-config"'
+    program(tree / "tools" / "small_ffmpeg.sh", made)
+    program(tree / "bin" / "make", 'echo "$PKG_CONFIG $LD_LIBRARY_PATH"')
+    done = call(tree, "prepare", "--ffmpeg", "source.tar.xz", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    there = tree / "build" / "gpu_session" / "ffmpeg"
+    assert (there / "pkg-config").read_text() == "source.tar.xz\n"
+    assert call(tree, "--out", str(tree / "out"), "build").returncode == 0
+    log = (tree / "out" / "build.log").read_text()
+    assert log.startswith(f"{there}/pkg-config {there}/lib:")
+
+
 def test_wrong_arguments_print_the_usage(tree):
     done = call(tree, "tset")
     assert done.returncode == 2

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs what needs a GPU, for machines that are lent for minutes, without a network:
-#   tools/gpu_session.sh prepare DATA [WHEEL...]   beforehand, where the images are
+#   tools/gpu_session.sh prepare [--ffmpeg SOURCE] DATA [WHEEL...]   beforehand, where the images are
 #   tools/gpu_session.sh [--out DIR] [--seconds N] [STEP...]   on the machine; STEP: build test sanitize cores bench
 # prepare copies an even selection of DATA's JPEG files (24 MB), and wheels of what the machine lacks, to
 # build/gpu_session and build/wheels. Take both folders to the machine with the checkout. It uses the
-# installed torch and packages.
+# installed torch and packages. With --ffmpeg, an archive of FFmpeg's source, it also builds the libraries that tests of
+# NVDEC need (tools/small_ffmpeg.sh; minutes). Without them, tests of videos are skipped where FFmpeg is missing.
 # A step that fails does not stop the others, except the build. After N seconds (540 by default) the present one is stopped and
 # the rest is skipped. DIR (default build/gpu_session/out) gets the log of each step, the record of the tests
 # (ran_on_gpu.json, for tests/gpu/) and the results of the benchmark: bench.json, for benchmarks/results/gpu/,
@@ -19,10 +20,13 @@ out=$kept/out
 limit=540
 py=.venv/bin/python
 
-prepare() { # prepare DATA [WHEEL...]
+prepare() { # prepare [--ffmpeg SOURCE] DATA [WHEEL...]
+  local ffmpeg=
+  [ "$1" != --ffmpeg ] || { ffmpeg=$2 && shift 2; }
   local data=$1
   shift
   rm -rf "$kept" && mkdir -p "$kept/images"
+  [ -z "$ffmpeg" ] || tools/small_ffmpeg.sh "$ffmpeg" "$kept/ffmpeg" || exit
   git describe --always --dirty --abbrev=7 --match= >"$kept/commit"
   find -L "$data" -iname '*.jp*g' -printf '%s %p\n' | sort -k 2 | awk -v limit=24000000 '
     { size[NR] = $1; sub(/^[0-9]+ /, ""); path[NR] = $0; total += size[NR] }
@@ -63,6 +67,10 @@ if [ -z "${TORCHDALI_CUDA_ARCHS:-}" ]; then # only what this GPU needs
 fi
 [ ! -s "$kept/commit" ] || TORCHDALI_COMMIT=$(cat "$kept/commit")
 export TORCHDALI_COMMIT=${TORCHDALI_COMMIT:-}
+
+if [ -x "$kept/ffmpeg/pkg-config" ]; then
+  export PKG_CONFIG=$PWD/$kept/ffmpeg/pkg-config LD_LIBRARY_PATH=$PWD/$kept/ffmpeg/lib:${LD_LIBRARY_PATH:-}
+fi
 
 left() { echo $((limit - SECONDS)); }
 summary=()
