@@ -189,6 +189,7 @@ struct Schema {
   std::function<std::unique_ptr<Operator>(const OpSpec&)> make_cpu, make_gpu;
 
   const ArgSchema* find_arg(std::string_view arg_name) const;
+  bool hands_on_fed_batch() const { return external && !mixed; }  // as output 0, without run()
 };
 
 // One use of an operator, with the arguments of a call that was checked.

@@ -50,7 +50,7 @@ nb::list operators_of(const Node& node) {
 // The memory of output `index` of a step.
 std::string memory_of(const ExecutionPlan& plan, const Step& step, size_t index) {
   const Schema& schema = *plan.graph.nodes[static_cast<size_t>(step.node)].schema;
-  if (schema.external && !schema.mixed) return "memory of the source";
+  if (schema.hands_on_fed_batch()) return "memory of the source";
   const int batch = step.batches[index];
   if (batch < 0) return "scratch";
   const auto at = static_cast<size_t>(batch);
