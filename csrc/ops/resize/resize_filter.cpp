@@ -57,6 +57,7 @@ class Resampling final : public ImageResampling {
   }
   void start(SampleContext& ctx, const void* pixels, const ImagePart& stored,
              int64_t row_stride) override {
+    if (rows_ != nullptr) return rows_->restart(pixels);
     // The kernel uses coordinates of the whole image, so that rounding is the same.
     kernels::ResampleJob& job = task_.job;
     job.in_row_stride = row_stride;

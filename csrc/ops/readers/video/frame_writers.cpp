@@ -93,7 +93,9 @@ class ResizingWriter final : public WriterOfFormat {
     if (frame_ == 0) return;
     turned_pixels(picture, degrees_, region_, format_.pixels, unturned_, pixels_.data());
     auto* to = static_cast<std::byte*>(out_.data) + i * frame_ * itemsize(out_.dtype);
-    kernels::resample(job_, pixels_.data(), to, memory_.data());
+    if (rows_ == nullptr) rows_ = kernels::resample_rows(job_, pixels_.data(), memory_.data());
+    else rows_->restart(pixels_.data());
+    rows_->make(0, job_.axes[1].out, to, job_.axes[2].out * job_.channels);
     if (format_.dtype != DType::kFloat || format_.scale == 1) return;
     auto* floats = reinterpret_cast<float*>(to);
     for (int64_t k = 0; k < frame_; ++k) floats[k] *= format_.scale;
@@ -106,6 +108,7 @@ class ResizingWriter final : public WriterOfFormat {
   std::span<uint8_t> pixels_;  // of the region
   std::vector<uint8_t> unturned_;
   std::span<std::byte> memory_;
+  std::unique_ptr<kernels::ResampledRows> rows_;  // with the tables of all frames
 };
 
 }  // namespace
