@@ -17,10 +17,17 @@ const char* role_name(ImageRole role) {
   return "";
 }
 
+// The node of the definition whose frames `node` makes; else `node`.
+const Node& source_of(const Node& node) {
+  const bool is_part =
+      node.part_of.size() == 1 && node.part_of[0]->schema->frames_part == node.schema->name;
+  return is_part ? *node.part_of[0] : node;
+}
+
 nb::dict operator_facts(const Node& node, int member) {
   nb::dict d;
-  d["op"] = node.schema->name;
-  d["name"] = node.name;
+  d["op"] = source_of(node).schema->name;
+  d["name"] = source_of(node).name;
   d["location"] = decode_path(node.location);
   d["role"] = role_name(node.schema->image_role);
   d["member"] = member;
