@@ -145,6 +145,26 @@ def test_arguments_of_the_reader(reading: dict[str, Any], monkeypatch: pytest.Mo
     check(resized, monkeypatch, **reading)
 
 
+@pytest.mark.parametrize(
+    "reading",
+    [
+        {"size": [70, 90], "interp_type": types.INTERP_CUBIC},
+        {"size": [70, 90], "kinds": ("odd_444", "h264", "ten_bits"), "image_type": types.GRAY},
+        {"resize_shorter": 50, "dtype": types.FLOAT, "normalized": True, "sequence_length": 30,
+         "pad_sequences": True},
+        {"resize_x": 60, "roi_start": [0.9, 0.8], "roi_end": [0.1, 0.0], "roi_relative": True},
+    ],
+)  # fmt: skip
+def test_resizing_reader(reading: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what the window needs is resampled."""
+    check(
+        lambda x: normalized(x, crop=(31, 43), mirror=fn.random.coin_flip()),
+        monkeypatch,
+        op="readers.video_resize",
+        **reading,
+    )
+
+
 @pytest.mark.parametrize("degrees", [90, 180, 270])
 def test_turned(degrees: int, monkeypatch: pytest.MonkeyPatch) -> None:
     path = videos.folder() / f"to-read-{degrees}.mp4"
@@ -246,6 +266,9 @@ def test_statistics_name_the_reader() -> None:
     chain = next(op for op in stats.values() if op.parts)
     assert chain.operator == "readers.video + resize + crop_mirror_normalize"
     assert chain.parts[0].name == "reader"
+    plan = pipe.plan()
+    assert [o.op for o in plan.steps[-1].operators] == chain.operator.split(" + ")
+    assert str(plan).startswith("4 operators in 3 steps (3 of them fused into 1)")
 
 
 def test_sequences_of_fed_videos(monkeypatch: pytest.MonkeyPatch) -> None:
