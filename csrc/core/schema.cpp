@@ -328,6 +328,10 @@ SchemaBuilder& SchemaBuilder::gpu_by_copy() {
   schema_->gpu_by_copy = true;
   return *this;
 }
+SchemaBuilder& SchemaBuilder::frames_part(std::string name) {
+  schema_->frames_part = std::move(name);
+  return *this;
+}
 SchemaBuilder& SchemaBuilder::parts(std::string host_part, std::string device_part) {
   schema_->host_part = std::move(host_part);
   schema_->device_part = std::move(device_part);

@@ -187,8 +187,11 @@ struct Schema {
   // For a name of DALI that exists only to raise an error: why, and what to use instead.
   std::string never = {}, instead = {};
   std::function<std::unique_ptr<Operator>(const OpSpec&)> make_cpu, make_gpu;
+  // Of a source of sequences: the decoder of a chain that makes output 0. docs/design/fusion.md.
+  std::string frames_part;
 
   const ArgSchema* find_arg(std::string_view arg_name) const;
+  bool hands_on_fed_batch() const { return external && !mixed; }  // as output 0, without run()
 };
 
 // One use of an operator, with the arguments of a call that was checked.
@@ -203,6 +206,7 @@ struct OpSpec {
   bool resampled = true;
   // Inputs without a layout have the operator's default, as in DALI (core/known_layout.h).
   bool guesses_layouts = true;
+  bool leaves_frames = false;  // of a source: its `frames_part` makes output 0, run() an empty one
   std::map<std::string, ArgValue, std::less<>> constants;  // passed by the user
   std::map<std::string, int, std::less<>> tensors;  // argument -> index of the argument input
 
@@ -290,6 +294,7 @@ class SchemaBuilder {
   SchemaBuilder& graph_role(GraphRole role);
   SchemaBuilder& parts(std::string host_part, std::string device_part);
   SchemaBuilder& next_parts(std::function<std::vector<NextPart>(const OpSpec&)> rule);
+  SchemaBuilder& frames_part(std::string name);
   SchemaBuilder& whole_image_args(std::vector<std::string> names);
   // A feature of DALI's operator that is missing, for the list of operators: "TIFF files".
   SchemaBuilder& lacks(std::string what);

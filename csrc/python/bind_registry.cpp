@@ -76,7 +76,7 @@ nb::dict describe(const Schema& s) {
                                        [](const InputSchema& i) { return !i.optional; });
   const bool generates =
       s.make_cpu && !needs_input && !s.source && !s.side_effects && !s.hidden && !s.outputs.empty();
-  if (s.make_gpu || generates || (s.external && !s.mixed) || s.gpu_by_copy || !s.never.empty())
+  if (s.make_gpu || generates || s.hands_on_fed_batch() || s.gpu_by_copy || !s.never.empty())
     devices.append("gpu");
   if (s.mixed) devices.append("mixed");
   d["has_kernel"] = s.make_gpu != nullptr;

@@ -17,10 +17,17 @@ const char* role_name(ImageRole role) {
   return "";
 }
 
+// The node of the definition whose frames `node` makes; else `node`.
+const Node& source_of(const Node& node) {
+  const bool is_part =
+      node.part_of.size() == 1 && node.part_of[0]->schema->frames_part == node.schema->name;
+  return is_part ? *node.part_of[0] : node;
+}
+
 nb::dict operator_facts(const Node& node, int member) {
   nb::dict d;
-  d["op"] = node.schema->name;
-  d["name"] = node.name;
+  d["op"] = source_of(node).schema->name;
+  d["name"] = source_of(node).name;
   d["location"] = decode_path(node.location);
   d["role"] = role_name(node.schema->image_role);
   d["member"] = member;
@@ -50,7 +57,7 @@ nb::list operators_of(const Node& node) {
 // The memory of output `index` of a step.
 std::string memory_of(const ExecutionPlan& plan, const Step& step, size_t index) {
   const Schema& schema = *plan.graph.nodes[static_cast<size_t>(step.node)].schema;
-  if (schema.external && !schema.mixed) return "memory of the source";
+  if (schema.hands_on_fed_batch()) return "memory of the source";
   const int batch = step.batches[index];
   if (batch < 0) return "scratch";
   const auto at = static_cast<size_t>(batch);

@@ -146,6 +146,35 @@ void operators_of_two_devices_are_not_chained() {
   EXPECT(chain_gpu_operators(std::move(g)).nodes.size() == 3);
 }
 
+void a_source_leaves_its_frames_to_a_chain() {
+  Graph g =
+      graph({node("clips"), node("resizer", {{0, 0}}), node("plain", {{0, 1}})}, {{1, 0}, {2, 0}});
+  g = split_frame_sources(std::move(g));
+  EXPECT(operators(g) == "clips clips.frames resizer plain");
+  EXPECT(g.nodes[0].leaves_frames && g.nodes[1].inputs == std::vector<Edge>({{0, 0}}));
+  EXPECT(g.nodes[2].inputs == std::vector<Edge>({{1, 0}}));
+  EXPECT(g.nodes[3].inputs == std::vector<Edge>({{0, 1}}));
+  g = chain_cpu_operators(std::move(g));
+  EXPECT(operators(g) == "clips resizer plain");
+  Error of_frames(ErrorKind::kData, "");
+  of_frames.set_producer(0);
+  EXPECT(OperatorError(of_frames, g.nodes[1]).op == "clips");
+}
+void a_source_makes_its_frames_if_no_chain_takes_them() {
+  const auto operators_of = [](std::vector<Node> users, std::vector<Edge> outputs) {
+    users.insert(users.begin(), node("clips"));
+    const Graph g = split_frame_sources(graph(std::move(users), std::move(outputs)));
+    EXPECT(!g.nodes[0].leaves_frames);
+    return operators(g);
+  };
+  EXPECT(operators_of({}, {{0, 0}}) == "clips");
+  EXPECT(operators_of({node("resizer", {{0, 0}})}, {{0, 0}, {1, 0}}) == "clips resizer");
+  EXPECT(operators_of({node("pixelwise", {{0, 0}})}, {{1, 0}}) == "clips pixelwise");
+  EXPECT(operators_of({node("resizer", {{0, 1}})}, {{1, 0}}) == "clips resizer");
+  // Its samples are decoded, and damage found, whatever branch they take.
+  EXPECT(operators_of({node("plain"), node("resizer", {{0, 0}}, {{{1, 0}, true}})}, {{2, 0}}) ==
+         "clips plain resizer");
+}
 void a_decoder_knows_that_nothing_resamples_its_image() {
   Graph g = graph({node("source"), node("decoder", {{0, 0}}), node("window", {{1, 0}})}, {{2, 0}});
   g = chain_cpu_operators(std::move(g));
@@ -232,6 +261,8 @@ int main() {
   members_of_a_chain_run_for_the_same_samples();
   a_value_with_two_uses_ends_a_chain();
   operators_of_two_devices_are_not_chained();
+  a_source_leaves_its_frames_to_a_chain();
+  a_source_makes_its_frames_if_no_chain_takes_them();
   a_decoder_knows_that_nothing_resamples_its_image();
   a_resizer_narrows_the_decoder();
   some_arguments_keep_the_decoder_whole();

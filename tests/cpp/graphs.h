@@ -27,6 +27,13 @@ inline SchemaBuilder& add_common(SchemaBuilder& schema) {
 }
 
 TORCHDALI_OPERATOR("source").output("out", "").source().cpu<Nothing>();
+TORCHDALI_OPERATOR("clips")
+    .output("frames", "")
+    .output("label", "")
+    .source()
+    .frames_part("clips.frames")
+    .cpu<Nothing>();
+TORCHDALI_OPERATOR("clips.frames").with(add_common).hidden().image_role(ImageRole::kDecoder);
 TORCHDALI_OPERATOR("external").output("out", "").external_source().cpu<Nothing>();
 TORCHDALI_OPERATOR("plain").with(add_common);
 TORCHDALI_OPERATOR("other").with(add_common);

@@ -24,6 +24,8 @@ _WHERE = {
 class PlannedOperator:
     """An operator as the user wrote it.
 
+    A reader of videos may be in two steps: one decides what to read, the other one decodes.
+
     Attributes:
         op: what it is called in fn, such as "decoders.image".
         name: of the operator, given or made.
@@ -91,8 +93,9 @@ class PipelinePlan:
         return preformatted(str(self))
 
     def __str__(self) -> str:
-        fused = sum(len(step.operators) for step in self.steps if step.fused)
-        total = sum(len(step.operators) for step in self.steps)
+        # The work of a reader may be part of two steps.
+        fused = len({o.name for step in self.steps if step.fused for o in step.operators})
+        total = len({o.name for step in self.steps for o in step.operators})
         into = sum(step.fused for step in self.steps)
         lines = [
             f"{counted(total, 'operator')} in {counted(len(self.steps), 'step')}"

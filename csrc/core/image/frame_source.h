@@ -32,4 +32,10 @@ class MakesSequence {
   virtual std::unique_ptr<FrameSource> open_frames(SampleContext& ctx) const = 0;
 };
 
+// A base class of the batches of a source that leaves its frames to another node
+// (OpSpec::leaves_frames): who knows them.
+struct FramesOfBatch {
+  const MakesSequence* source = nullptr;
+};
+
 }  // namespace torchdali

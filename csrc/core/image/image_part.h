@@ -76,7 +76,8 @@ class ImageResampling {
   // The part of the input that the result depends on. Not mirrored; may be empty.
   virtual ImagePart source() const = 0;
   // `pixels` points to the window `stored` of the input, which contains source(). Rows are
-  // `row_stride` elements apart.
+  // `row_stride` elements apart. Called again for other images of which all else is equal, as long
+  // as the scratch memory of the first call is there.
   virtual void start(SampleContext& ctx, const void* pixels, const ImagePart& stored,
                      int64_t row_stride) = 0;
   // Writes rows [begin, end) of the result densely. Fastest in order, from the first row on.

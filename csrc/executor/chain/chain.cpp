@@ -119,7 +119,9 @@ SourceImage place_source(ImageChainSample& sample, FusedMembers& s) {
   return p;
 }
 
-void run_fused(ImageChainSample& sample, FusedMembers& s, const SourceImage& from, size_t at) {
+// `again`: the same will run for another image of the same size, for which tables are kept.
+void run_fused(ImageChainSample& sample, FusedMembers& s, const SourceImage& from, size_t at,
+               bool again = false) {
   const size_t last = s.end - 1;
   const Pixels& pixels = from.pixels;
   if (from.block != nullptr) {
@@ -153,7 +155,8 @@ void run_fused(ImageChainSample& sample, FusedMembers& s, const SourceImage& fro
   } else if (!empty) {
     run_bands(sample, s, pixels, sink.get(), out);
   }
-  for (size_t k = at; k < s.end; ++k) sample.context(k).end();
+  for (size_t k = at; k < s.end; ++k)
+    if (!again || s.resampling == nullptr || k != s.resampler) sample.context(k).end();
   if (from.block != nullptr) from.block->used = false;
   sample.made(last) = out;
   sample.advance(last);
@@ -254,19 +257,16 @@ class Chain final : public Operator {
     std::iota(slots.begin(), slots.end(), 0);
     FrameMemory memory(ctx, source->frames(), 1);
     SampleContext& frame = memory.frame(values.data(), slots, inputs, num_arguments_);
-    {
-      ImageChainSample plan(members_, num_values, frame);
-      const auto fused = fuse_frame(plan, std::make_unique<DescribedFrame>(source->frame()));
-      if (fused.end < members_.size()) return false;
-    }
+    ImageChainSample sample(members_, num_values, frame);
+    FusedMembers fused = fuse_frame(sample, std::make_unique<DescribedFrame>(source->frame()));
+    if (fused.end < members_.size()) return false;
     bool decoded = false;  // what fails then is attributed to a member already
     try {
       source->decode(decoder, [&](int64_t index, std::unique_ptr<ImageSource> image) {
         decoded = true;
-        memory.begin(index);
-        ImageChainSample sample(members_, num_values, frame);
-        FusedMembers fused = fuse_frame(sample, std::move(image));
-        run_fused(sample, fused, place_source(sample, fused), 0);
+        memory.begin_after_others(index);
+        fused.source = std::move(image);
+        run_fused(sample, fused, place_source(sample, fused), 0, /*again=*/true);
         decoded = false;
       });
     } catch (Error& e) {

@@ -33,6 +33,8 @@ class FrameMemory final : public SampleMemory {
     index_ = index;
     used_ = 0;
   }
+  // The same, without the memory of the frames before.
+  void begin_after_others(int64_t index) { index_ = index; }
   void allocate_output(int output, SampleView& view) override {
     SampleView& made = outputs_[static_cast<size_t>(output)];
     if (made.dtype == DType::kNone) {

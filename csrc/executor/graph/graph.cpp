@@ -55,6 +55,7 @@ OpSpec make_spec(const Node& node, int max_batch_size, int num_threads,
   spec.num_threads = num_threads;
   spec.seed = node.seed;
   spec.resampled = node.resampled;
+  spec.leaves_frames = node.leaves_frames;
   spec.guesses_layouts = node.guesses_layouts;
   spec.constants = node.args;
   // An argument of every operator, which sources of whole files look at.

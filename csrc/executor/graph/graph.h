@@ -75,7 +75,8 @@ struct Node {
   // The operators of a chain (executor/chain/chain.h), the last of which this node was. The inputs
   // and argument inputs of the node are those of all members.
   std::vector<ChainMember> members = {};
-  bool resampled = true;  // OpSpec::resampled
+  bool resampled = true;       // OpSpec::resampled
+  bool leaves_frames = false;  // OpSpec::leaves_frames
 };
 
 // The nodes that Error::producer() is an index of.

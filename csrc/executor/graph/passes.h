@@ -21,6 +21,9 @@ Graph sink_into_branches(Graph graph);
 // Combines the steps of an expression whose results nothing else uses. docs/design/expressions.md.
 Graph fuse_expressions(Graph graph);
 
+// Divides sources of sequences, if a chain takes their frames one at a time. docs/design/fusion.md.
+Graph split_frame_sources(Graph graph);
+
 // Combine operators over one image into chains. docs/design/fusion.md.
 Graph chain_cpu_operators(Graph graph);
 Graph chain_gpu_operators(Graph graph);

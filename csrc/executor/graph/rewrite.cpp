@@ -25,6 +25,7 @@ constexpr Pass kPasses[] = {
     {.run = sink_into_branches},
     {.run = record_kept_nodes},
     {.run = fuse_expressions, .fuses = true},
+    {.run = split_frame_sources, .fuses = true},
     {.run = chain_cpu_operators, .fuses = true},
     {.run = chain_audio_operators, .fuses = true},
     {.run = narrow_mixed_decoders, .fuses = true},

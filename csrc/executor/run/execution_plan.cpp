@@ -20,9 +20,6 @@ namespace {
 
 bool is_batch_wide(const Step& step) { return step.op->batch_traits().has_value(); }
 
-// Whether the output of a node is a batch that the user passed in (ExternalSource).
-bool passes_on(const Node& node) { return node.schema->external && !node.schema->mixed; }
-
 // The operator of a node, as the executor runs it.
 std::unique_ptr<Operator> make_operator(const Node& node, const OpSpec& spec) {
   if (!node.members.empty()) {
@@ -149,7 +146,8 @@ void add_stages(ExecutionPlan& plan) {
       plan.steps[static_cast<size_t>(last_step[slot])].last_uses.push_back(static_cast<int>(slot));
   // Kept values need memory that outlives the worker's. The user's memory does.
   for (Step& step : plan.steps) {
-    const bool external = passes_on(plan.graph.nodes[static_cast<size_t>(step.node)]);
+    const bool external =
+        plan.graph.nodes[static_cast<size_t>(step.node)].schema->hands_on_fed_batch();
     for (size_t i = 0; i < step.outputs.size(); ++i) {
       const int kept = plan.kept[static_cast<size_t>(step.outputs[i])];
       if (kept < 0) continue;
@@ -236,7 +234,7 @@ ExecutionPlan make_execution_plan(Graph graph, int max_batch_size, int num_threa
   plan.graph = std::move(graph);
   std::map<Edge, int> slots, batches;
   for (Edge e : plan.graph.outputs) {
-    if (passes_on(plan.graph.nodes[static_cast<size_t>(e.node)])) {
+    if (plan.graph.nodes[static_cast<size_t>(e.node)].schema->hands_on_fed_batch()) {
       plan.outputs.push_back({.external_node = e.node});
       continue;
     }

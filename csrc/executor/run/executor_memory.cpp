@@ -24,6 +24,7 @@ std::vector<OperatorMemory> Executor::memory_statistics() const {
   for (const Step& step : plan_.steps) {
     const Node& node = plan_.graph.nodes[step.node];
     for (const auto& producer : node.producers) {
+      if (producer->schema->source) continue;  // a step of its own
       const OpSpec spec = make_spec(*producer, 1, 1, nullptr);
       result.push_back(
           {producer->name, std::vector<OutputMemory>(static_cast<size_t>(count_outputs(spec)))});

@@ -168,6 +168,7 @@ class NearestRows final : public ResampledRows {
   void make(int64_t begin, int64_t end, void* out, int64_t row_stride) override {
     plane_.rows(in_, in_stride_, begin, end, static_cast<std::byte*>(out), row_stride * size_);
   }
+  void restart(const void* in) override { in_ = static_cast<const std::byte*>(in); }
 
  private:
   AxisTable depth_;  // takes scratch memory like resample_nearest()
@@ -189,6 +190,10 @@ class FilteredRows final : public ResampledRows {
   }
   void make(int64_t begin, int64_t end, void* out, int64_t row_stride) override {
     plane_.rows(in_, in_stride_, begin, end, static_cast<Out*>(out), row_stride);
+  }
+  void restart(const void* in) override {
+    in_ = static_cast<const In*>(in);
+    plane_.begin_plane();
   }
 
  private:

@@ -83,6 +83,8 @@ class ResampledRows {
   // Writes rows [begin, end), `row_stride` elements apart. Fastest in order from the first to the
   // last, since intermediate rows are kept.
   virtual void make(int64_t begin, int64_t end, void* out, int64_t row_stride) = 0;
+  // Goes on with another image, of the same job: the tables of the filters are kept.
+  virtual void restart(const void* in) = 0;
 };
 // Null if the result is empty. `in` and `scratch` outlive it.
 std::unique_ptr<ResampledRows> resample_rows(const ResampleJob& job, const void* in, void* scratch);

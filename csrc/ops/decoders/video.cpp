@@ -10,55 +10,6 @@ namespace {
 
 using io::video::VideoFile;
 
-// A frame of a chain: decoded, or filled with a color.
-class Frame final : public ImageSource {
- public:
-  using Make = std::function<void(const kernels::PictureRegion& window, uint8_t* out)>;
-  Frame(const SampleView& frame, Make make) : make_(std::move(make)) { image_ = frame; }
-  void make(SampleContext& /*ctx*/, const ImagePart& window, void* out) override {
-    make_({static_cast<int>(window.columns.begin), static_cast<int>(window.rows.begin),
-           static_cast<int>(window.columns.extent), static_cast<int>(window.rows.extent)},
-          static_cast<uint8_t*>(out));
-  }
-
- private:
-  Make make_;
-};
-
-class VideoFrames final : public FrameSource {
- public:
-  VideoFrames(std::shared_ptr<const VideoFile> video, std::vector<int64_t> chosen, bool upright,
-              const FrameChoice& choice)
-      : video_(std::move(video)),
-        chosen_(std::move(chosen)),
-        degrees_(upright ? video_->info().rotation : 0),
-        choice_(choice) {
-    frames_ = static_cast<int64_t>(chosen_.size());
-    frame_ = {.dtype = DType::kUInt8, .shape = frame_shape(*video_, upright), .layout = "HWC"};
-  }
-  void decode(SampleContext& /*ctx*/, const Use& use) override {
-    for (int64_t i = 0; i < frames_; ++i) {
-      if (chosen_[static_cast<size_t>(i)] >= 0) continue;
-      use(i, std::make_unique<Frame>(frame_, [&](const kernels::PictureRegion& r, uint8_t* out) {
-            choice_.fill(out, int64_t{r.width} * r.height);
-          }));
-    }
-    std::vector<uint8_t> unturned;
-    decode_chosen(*video_, chosen_, [&](size_t i, const kernels::Picture& picture) {
-      use(static_cast<int64_t>(i),
-          std::make_unique<Frame>(frame_, [&](const kernels::PictureRegion& r, uint8_t* out) {
-            turned_pixels(picture, degrees_, r, kernels::PixelOutput::kRGB, unturned, out);
-          }));
-    });
-  }
-
- private:
-  std::shared_ptr<const VideoFile> video_;
-  std::vector<int64_t> chosen_;
-  int degrees_;
-  const FrameChoice& choice_;
-};
-
 class DecodeVideo : public Operator, public MakesSequence {
  public:
   explicit DecodeVideo(const OpSpec& spec)
@@ -73,7 +24,10 @@ class DecodeVideo : public Operator, public MakesSequence {
   std::unique_ptr<FrameSource> open_frames(SampleContext& ctx) const override {
     auto video = open(ctx);
     std::vector<int64_t> frames = choice_(ctx, video->frames());
-    return std::make_unique<VideoFrames>(std::move(video), std::move(frames), upright_, choice_);
+    const int degrees = upright_ ? video->info().rotation : 0;
+    const auto color = choice_.color();
+    return open_video_frames(std::move(video), std::move(frames),
+                             {.degrees = degrees, .fill = {color.begin(), color.end()}});
   }
 
  protected:

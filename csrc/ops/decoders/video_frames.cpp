@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <string>
+#include <utility>
 
 namespace torchdali {
 namespace {
@@ -20,7 +22,80 @@ void turn(const uint8_t* from, int64_t height, int64_t width, int64_t channels, 
     }
 }
 
+// A frame of a chain.
+class Frame final : public ImageSource {
+ public:
+  using Make = std::function<void(const kernels::PictureRegion& window, void* out)>;
+  Frame(const SampleView& frame, Make make) : make_(std::move(make)) { image_ = frame; }
+  void make(SampleContext& /*ctx*/, const ImagePart& window, void* out) override {
+    make_({static_cast<int>(window.columns.begin), static_cast<int>(window.rows.begin),
+           static_cast<int>(window.columns.extent), static_cast<int>(window.rows.extent)},
+          out);
+  }
+
+ private:
+  Make make_;
+};
+
+class VideoFrames final : public FrameSource {
+ public:
+  VideoFrames(std::shared_ptr<const io::video::VideoFile> video, std::vector<int64_t> chosen,
+              SequenceFormat format)
+      : video_(std::move(video)), chosen_(std::move(chosen)), format_(std::move(format)) {
+    frames_ = static_cast<int64_t>(chosen_.size());
+    frame_ = {.dtype = format_.dtype,
+              .shape = frame_shape(*video_, format_.degrees != 0, format_.colors),
+              .layout = "HWC"};
+  }
+  void decode(SampleContext& /*ctx*/, const Use& use) override {
+    for (int64_t i = 0; i < frames_; ++i)
+      if (chosen_[static_cast<size_t>(i)] < 0)
+        use_frame(use, i, [this](const kernels::PictureRegion& window, uint8_t* out) {
+          const int64_t channels = frame_.shape[2];
+          const int64_t count = int64_t{window.width} * window.height * channels;
+          for (int64_t k = 0; k < count; ++k)
+            out[k] = format_.fill[static_cast<size_t>(k) % format_.fill.size()];
+        });
+    std::vector<uint8_t> unturned;
+    decode_chosen(
+        *video_, chosen_,
+        [&](size_t i, const kernels::Picture& picture) {
+          use_frame(use, static_cast<int64_t>(i),
+                    [&](const kernels::PictureRegion& window, uint8_t* out) {
+                      turned_pixels(picture, format_.degrees, window, format_.colors, unturned,
+                                    out);
+                    });
+        },
+        format_.threads);
+  }
+
+ private:
+  // `make(window, out)` makes bytes.
+  template <class Make>
+  void use_frame(const Use& use, int64_t index, Make make) {
+    use(index, std::make_unique<Frame>(frame_, [this, make](const kernels::PictureRegion& window,
+                                                            void* out) {
+          if (format_.dtype == DType::kUInt8) return make(window, static_cast<uint8_t*>(out));
+          bytes_.resize(
+              static_cast<size_t>(int64_t{window.width} * window.height * frame_.shape[2]));
+          make(window, bytes_.data());
+          std::transform(bytes_.begin(), bytes_.end(), static_cast<float*>(out),
+                         [this](uint8_t x) { return static_cast<float>(x) * format_.scale; });
+        }));
+  }
+
+  std::shared_ptr<const io::video::VideoFile> video_;
+  std::vector<int64_t> chosen_;
+  SequenceFormat format_;
+  std::vector<uint8_t> bytes_;  // of a frame of floats
+};
+
 }  // namespace
+
+std::unique_ptr<FrameSource> open_video_frames(std::shared_ptr<const io::video::VideoFile> video,
+                                               std::vector<int64_t> frames, SequenceFormat format) {
+  return std::make_unique<VideoFrames>(std::move(video), std::move(frames), std::move(format));
+}
 
 Shape frame_shape(const io::video::VideoFile& video, bool upright, kernels::PixelOutput colors) {
   const io::video::StreamInfo& info = video.info();

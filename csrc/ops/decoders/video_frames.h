@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "core/argument.h"
+#include "core/image/frame_source.h"
 #include "core/operator.h"
 #include "io/video/video_file.h"
 #include "kernels/video/to_rgb.h"
@@ -30,6 +32,19 @@ void decode_chosen(const io::video::VideoFile& video, std::span<const int64_t> f
 // Writes frames[i] to out + i * (size of a frame); a frame of -1 is left out.
 void decode_frames(const io::video::VideoFile& video, std::span<const int64_t> frames, bool upright,
                    kernels::PixelOutput colors, uint8_t* out, int threads = 1);
+
+// What the frames of a sequence consist of, and how they are made.
+struct SequenceFormat {
+  kernels::PixelOutput colors = kernels::PixelOutput::kRGB;
+  DType dtype = DType::kUInt8;  // or kFloat
+  float scale = 1;              // of floats
+  int degrees = 0;              // by which they are turned clockwise
+  std::vector<uint8_t> fill;    // the color of frames that the video does not have
+  int threads = 1;              // of the decoder
+};
+// Frames of a video for a chain; -1: one of the color `fill`.
+std::unique_ptr<FrameSource> open_video_frames(std::shared_ptr<const io::video::VideoFile> video,
+                                               std::vector<int64_t> frames, SequenceFormat format);
 
 // The arguments that choose frames: `start_frame`, `end_frame`, `sequence_length`, `stride`,
 // `frames`, `pad_mode` and `fill_value`.

@@ -20,7 +20,7 @@ struct OpenVideo {
   std::shared_ptr<const VideoFile> file;
 };
 
-struct SequenceBatch final : ExternalBatch {
+struct SequenceBatch final : ExternalBatch, FramesOfBatch {
   std::shared_ptr<const OpenVideo> video;
   int64_t first_frame = 0;
 };
@@ -52,14 +52,15 @@ class FedVideo final : public FedData {
   int batch_size_;
 };
 
-class VideoInput : public ExternalSource {
+class VideoInput : public ExternalSource, public MakesSequence {
  public:
   explicit VideoInput(const OpSpec& spec)
       : name_(spec.name),
         batch_size_(spec.max_batch_size),
         decoder_threads_(std::max(1, spec.num_threads / std::max(1, spec.max_batch_size))),
         length_(spec.get<int64_t>("sequence_length")),
-        upright_(spec.get<bool>("adjust_orientation")) {
+        upright_(spec.get<bool>("adjust_orientation")),
+        leaves_frames_(spec.leaves_frames) {
     const auto policy = spec.get<std::string>("last_sequence_policy");
     TORCHDALI_CHECK(length_ > 0, "`sequence_length` is ", length_, ", expected 1 or more");
     TORCHDALI_CHECK(policy == "partial" || policy == "pad", "`last_sequence_policy` is \"", policy,
@@ -67,7 +68,10 @@ class VideoInput : public ExternalSource {
     pads_ = policy == "pad";
   }
 
-  void accept(ExternalBatch& /*batch*/) const override {}  // made by divide()
+  // Batches are made by divide(), except those whose samples have all failed.
+  void accept(ExternalBatch& batch) const override {
+    if (auto* sequences = dynamic_cast<SequenceBatch*>(&batch)) sequences->source = this;
+  }
   std::shared_ptr<const FedData> divide(std::unique_ptr<ExternalBatch> fed) const override {
     TORCHDALI_CHECK(fed->size == 1, "takes one video at a time, a batch of one sample, got ",
                     fed->size, to_fix("feed the videos one after another; they are queued"));
@@ -86,7 +90,16 @@ class VideoInput : public ExternalSource {
           "\", ...) before the pipeline runs");
   }
 
-  void run(SampleContext& ctx) const override { decode(ctx, sequence(ctx)); }
+  void run(SampleContext& ctx) const override {
+    if (leaves_frames_) ctx.output(0, DType::kUInt8, Shape{0});
+    else decode(ctx, sequence(ctx));
+  }
+  std::unique_ptr<FrameSource> open_frames(SampleContext& ctx) const override {
+    return open_video_frames(ctx.source_batch<SequenceBatch>().video->file, sequence(ctx).frames,
+                             {.degrees = upright_ ? sequence(ctx).file.info().rotation : 0,
+                              .fill = {0},
+                              .threads = decoder_threads_});
+  }
 
  protected:
   // The frames of a sample; -1: a black one.
@@ -120,7 +133,7 @@ class VideoInput : public ExternalSource {
   std::string name_;
   int batch_size_, decoder_threads_;
   int64_t length_;
-  bool upright_;
+  bool upright_, leaves_frames_;
   bool pads_ = false;
 };
 
@@ -178,6 +191,7 @@ TORCHDALI_OPERATOR("experimental.inputs.video")
     .output("frames", "Sequences of frames of the video, uint8, layout \"FHWC\", RGB.")
     .with(add_video_input_args)
     .parts("host_part.experimental.inputs.video", "decoders.video_device_part")
+    .frames_part("source_frames")
     .cpu<VideoInput>();
 
 TORCHDALI_OPERATOR("host_part.experimental.inputs.video")

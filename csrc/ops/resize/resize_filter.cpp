@@ -57,6 +57,7 @@ class Resampling final : public ImageResampling {
   }
   void start(SampleContext& ctx, const void* pixels, const ImagePart& stored,
              int64_t row_stride) override {
+    if (rows_ != nullptr) return rows_->restart(pixels);
     // The kernel uses coordinates of the whole image, so that rounding is the same.
     kernels::ResampleJob& job = task_.job;
     job.in_row_stride = row_stride;
@@ -337,6 +338,10 @@ std::unique_ptr<gpu::ChainResampling> ResamplesOnGpu::plan(SampleContext& ctx,
   return std::make_unique<ResamplingInChain>(ctx, task(ctx, in), in);
 }
 
+std::unique_ptr<ImageResampling> plan_resampling(const ResampleArgs::Task& task) {
+  return std::make_unique<Resampling>(task);
+}
+
 void CpuResampler::run(SampleContext& ctx) const {
   const SampleView& in = ctx.input(0);
   const ResampleArgs::Task what = task(ctx, in);
@@ -347,7 +352,7 @@ void CpuResampler::run(SampleContext& ctx) const {
 
 std::unique_ptr<ImageResampling> CpuResampler::plan(SampleContext& ctx,
                                                     const SampleView& in) const {
-  return std::make_unique<Resampling>(task(ctx, in));
+  return plan_resampling(task(ctx, in));
 }
 
 }  // namespace torchdali

@@ -63,6 +63,9 @@ class ResampleArgs {
   DType dtype_ = DType::kNone;
 };
 
+// For a chain on the CPU. The task is that of a whole result.
+std::unique_ptr<ImageResampling> plan_resampling(const ResampleArgs::Task& task);
+
 // The steps of GPU operators that resample.
 struct ResampleSteps : gpu::TaskBatch {
   gpu::Tasks<gpu::ResampleStripsKernel> strips{*this};

@@ -92,6 +92,7 @@ TORCHDALI_OPERATOR("experimental.readers.video")
     .with(add_experimental_video_args)
     .gpu_by_copy()
     .parts("host_part.experimental.readers.video", "decoders.video_device_part")
+    .frames_part("source_frames")
     .cpu<ExperimentalVideoReader>();
 
 TORCHDALI_OPERATOR("host_part.experimental.readers.video")

@@ -2,10 +2,11 @@
 #include "ops/readers/video/frame_writers.h"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "core/error.h"
 #include "core/image_types.h"
-#include "ops/decoders/video_frames.h"
 
 namespace torchdali {
 namespace {
@@ -93,7 +94,9 @@ class ResizingWriter final : public WriterOfFormat {
     if (frame_ == 0) return;
     turned_pixels(picture, degrees_, region_, format_.pixels, unturned_, pixels_.data());
     auto* to = static_cast<std::byte*>(out_.data) + i * frame_ * itemsize(out_.dtype);
-    kernels::resample(job_, pixels_.data(), to, memory_.data());
+    if (rows_ == nullptr) rows_ = kernels::resample_rows(job_, pixels_.data(), memory_.data());
+    else rows_->restart(pixels_.data());
+    rows_->make(0, job_.axes[1].out, to, job_.axes[2].out * job_.channels);
     if (format_.dtype != DType::kFloat || format_.scale == 1) return;
     auto* floats = reinterpret_cast<float*>(to);
     for (int64_t k = 0; k < frame_; ++k) floats[k] *= format_.scale;
@@ -106,7 +109,101 @@ class ResizingWriter final : public WriterOfFormat {
   std::span<uint8_t> pixels_;  // of the region
   std::vector<uint8_t> unturned_;
   std::span<std::byte> memory_;
+  std::unique_ptr<kernels::ResampledRows> rows_;  // with the tables of all frames
 };
+
+// A frame that is resized, or filled with a color, when a chain asks for a part of it.
+class ResizedFrame final : public ImageSource {
+ public:
+  using Make = std::function<void(const ImagePart& window, void* out)>;
+  ResizedFrame(const SampleView& frame, Make make) : make_(std::move(make)) { image_ = frame; }
+  void make(SampleContext& /*ctx*/, const ImagePart& window, void* out) override {
+    make_(window, out);
+  }
+
+ private:
+  Make make_;
+};
+
+class ResizedFrames final : public FrameSource {
+ public:
+  ResizedFrames(std::shared_ptr<const io::video::VideoFile> video, std::vector<int64_t> chosen,
+                SequenceFormat how, const ResampleArgs::Task& task)
+      : video_(std::move(video)), chosen_(std::move(chosen)), how_(std::move(how)), task_(task) {
+    frames_ = std::ssize(chosen_);
+    frame_ = {.dtype = task.job.out_type, .shape = task.out_shape, .layout = "HWC"};
+  }
+  void decode(SampleContext& ctx, const Use& use) override {
+    for (int64_t i = 0; i < frames_; ++i)
+      if (chosen_[static_cast<size_t>(i)] < 0)
+        use(i, frame([this](const ImagePart& window, void* out) { fill(window, out); }));
+    decode_chosen(
+        *video_, chosen_,
+        [&](size_t i, const kernels::Picture& picture) {
+          use(static_cast<int64_t>(i), frame([&](const ImagePart& window, void* out) {
+                resize(ctx, picture, window, out);
+              }));
+        },
+        how_.threads);
+  }
+
+ private:
+  std::unique_ptr<ImageSource> frame(ResizedFrame::Make make) const {
+    return std::make_unique<ResizedFrame>(frame_, std::move(make));
+  }
+  int64_t count_elements(const ImagePart& window) const {
+    return window.rows.extent * window.columns.extent * frame_.shape[2];
+  }
+  // Plans the resampling of a part, unless it is that of the frame before.
+  void plan(const ImagePart& window) {
+    const auto is_equal = [](const ImagePart::Axis& a, const ImagePart::Axis& b) {
+      return a.begin == b.begin && a.extent == b.extent;
+    };
+    if (resampling_ != nullptr && is_equal(window.rows, window_.rows) &&
+        is_equal(window.columns, window_.columns))
+      return;
+    window_ = window;
+    resampling_ = plan_resampling(task_);
+    resampling_->narrow(window);
+    source_ = resampling_->source();
+    pixels_.resize(static_cast<size_t>(count_elements(source_)));
+  }
+  void resize(SampleContext& ctx, const kernels::Picture& picture, const ImagePart& window,
+              void* out) {
+    plan(window);
+    const kernels::PictureRegion region = {
+        static_cast<int>(source_.columns.begin), static_cast<int>(source_.rows.begin),
+        static_cast<int>(source_.columns.extent), static_cast<int>(source_.rows.extent)};
+    turned_pixels(picture, how_.degrees, region, how_.colors, unturned_, pixels_.data());
+    resampling_->start(ctx, pixels_.data(), source_, source_.columns.extent * frame_.shape[2]);
+    resampling_->make_rows(0, window.rows.extent, out);
+    if (frame_.dtype != DType::kFloat || how_.scale == 1) return;
+    auto* floats = static_cast<float*>(out);
+    for (int64_t k = 0; k < count_elements(window); ++k) floats[k] *= how_.scale;
+  }
+  void fill(const ImagePart& window, void* out) const {
+    const bool is_float = frame_.dtype == DType::kFloat;
+    for (int64_t k = 0; k < count_elements(window); ++k) {
+      const uint8_t x = how_.fill[static_cast<size_t>(k) % how_.fill.size()];
+      if (is_float) static_cast<float*>(out)[k] = static_cast<float>(x) * how_.scale;
+      else static_cast<uint8_t*>(out)[k] = x;
+    }
+  }
+
+  const std::shared_ptr<const io::video::VideoFile> video_;
+  const std::vector<int64_t> chosen_;
+  const SequenceFormat how_;
+  const ResampleArgs::Task task_;
+  std::unique_ptr<ImageResampling> resampling_;  // of the part `window_`
+  ImagePart window_, source_;
+  std::vector<uint8_t> pixels_, unturned_;
+};
+
+ResampleArgs::Task resize_task(const SampleContext& ctx, const ResizeArgs& resize,
+                               const ResampleArgs& filters, const Shape& picture) {
+  const SampleView from{.data = nullptr, .dtype = DType::kUInt8, .shape = picture, .layout = {}};
+  return filters.plan(ctx, from, "HWC", resize(ctx, picture.span().first(2)));
+}
 
 }  // namespace
 
@@ -149,16 +246,25 @@ std::unique_ptr<FrameWriter> make_resizing_writer(SampleContext& ctx, const Fram
                                                   const ResizeArgs& resize,
                                                   const ResampleArgs& filters, int64_t frames,
                                                   const PictureSize& size) {
-  const SampleView picture{.data = nullptr,
-                           .dtype = DType::kUInt8,
-                           .shape = {size.upright_height(), size.upright_width(), format.channels},
-                           .layout = {}};
-  const ResampleArgs::Task task =
-      filters.plan(ctx, picture, "HWC", resize(ctx, picture.shape.span().first(2)));
+  const ResampleArgs::Task task = resize_task(
+      ctx, resize, filters, Shape{size.upright_height(), size.upright_width(), format.channels});
   const Shape& shape = task.out_shape;
   SampleView& out =
       ctx.output(0, task.job.out_type, Shape{frames, shape[0], shape[1], shape[2]}, "FHWC");
   return std::make_unique<ResizingWriter>(ctx, out, format, size, task.job);
+}
+
+std::unique_ptr<FrameSource> open_resized_frames(SampleContext& ctx,
+                                                 std::shared_ptr<const io::video::VideoFile> video,
+                                                 std::vector<int64_t> frames, SequenceFormat how,
+                                                 const FrameFormat& format,
+                                                 const ResizeArgs& resize,
+                                                 const ResampleArgs& filters) {
+  how.colors = format.pixels;
+  how.scale = format.scale;
+  const ResampleArgs::Task task =
+      resize_task(ctx, resize, filters, frame_shape(*video, how.degrees != 0, how.colors));
+  return std::make_unique<ResizedFrames>(std::move(video), std::move(frames), std::move(how), task);
 }
 
 }  // namespace torchdali

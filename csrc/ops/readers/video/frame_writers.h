@@ -4,10 +4,12 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "core/sample_context.h"
 #include "core/schema.h"
 #include "kernels/video/to_rgb.h"
+#include "ops/decoders/video_frames.h"
 #include "ops/resize/resize_attr.h"
 #include "ops/resize/resize_filter.h"
 
@@ -54,5 +56,12 @@ std::unique_ptr<FrameWriter> make_resizing_writer(SampleContext& ctx, const Fram
                                                   const ResizeArgs& resize,
                                                   const ResampleArgs& filters, int64_t frames,
                                                   const PictureSize& size);
+// The same for a chain. `how`: what the frames are resized from, without their type.
+std::unique_ptr<FrameSource> open_resized_frames(SampleContext& ctx,
+                                                 std::shared_ptr<const io::video::VideoFile> video,
+                                                 std::vector<int64_t> frames, SequenceFormat how,
+                                                 const FrameFormat& format,
+                                                 const ResizeArgs& resize,
+                                                 const ResampleArgs& filters);
 
 }  // namespace torchdali

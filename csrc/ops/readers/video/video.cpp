@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.readers.video, fn.readers.video_resize: sequences of frames of videos.
+#include <utility>
+
 #include "core/operator.h"
 #include "ops/readers/video/video_reader.h"
 
@@ -47,6 +49,13 @@ class ResizingVideoReader : public VideoReader {
   std::unique_ptr<FrameWriter> start(SampleContext& ctx, int64_t frames,
                                      const PictureSize& size) const override {
     return make_resizing_writer(ctx, format_, resize_, filters_, frames, size);
+  }
+  std::unique_ptr<FrameSource> open(SampleContext& ctx,
+                                    std::shared_ptr<const io::video::VideoFile> file,
+                                    std::vector<int64_t> frames,
+                                    SequenceFormat how) const override {
+    return open_resized_frames(ctx, std::move(file), std::move(frames), std::move(how), format_,
+                               resize_, filters_);
   }
   FrameFormat format_;
 
@@ -114,6 +123,7 @@ TORCHDALI_OPERATOR("readers.video")
     .with(add_video_args)
     .gpu_by_copy()
     .parts("host_part.readers.video", "decoders.video_device_part")
+    .frames_part("source_frames")
     .cpu<PlainVideoReader>();
 
 TORCHDALI_OPERATOR("host_part.readers.video")
@@ -134,6 +144,7 @@ TORCHDALI_OPERATOR("readers.video_resize")
     .gpu_by_copy()
     .parts("host_part.readers.video_resize", "decoders.video_device_part")
     .next_parts(resize_parts)
+    .frames_part("source_frames")
     .cpu<ResizingVideoReader>();
 
 TORCHDALI_OPERATOR("host_part.readers.video_resize")

@@ -17,6 +17,8 @@ namespace {
 
 constexpr size_t kOpenVideos = 128;
 
+struct VideoBatch final : ReaderBatch, FramesOfBatch {};
+
 io::video::OpenOptions open_options(const OpSpec& spec) {
   const auto mode = spec.get<std::string>("seek_mode");
   TORCHDALI_CHECK(mode == "exact" || mode == "approximate", "`seek_mode` is \"", mode,
@@ -45,6 +47,7 @@ VideoReader::VideoReader(const OpSpec& spec, VideoReaderOptions options)
       options_(std::move(options)),
       outputs_(spec),
       packer_(VideoPacker::of(spec)),
+      leaves_frames_(spec.leaves_frames),
       upright_(spec.get<bool>("adjust_orientation")),
       tolerant_(spec.has("on_error")),
       decoder_threads_(std::max(1, spec.num_threads / std::max(1, spec.max_batch_size))),
@@ -107,7 +110,8 @@ int64_t VideoReader::find_samples() {
 }
 
 std::unique_ptr<ReaderBatch> VideoReader::make_batch(std::span<const int64_t> indices) {
-  auto batch = std::make_unique<ReaderBatch>();
+  auto batch = std::make_unique<VideoBatch>();
+  batch->source = this;
   auto names = std::make_shared<SampleNames>();
   for (const int64_t index : indices) {
     const auto video = static_cast<int64_t>(video_of(index));
@@ -117,22 +121,47 @@ std::unique_ptr<ReaderBatch> VideoReader::make_batch(std::span<const int64_t> in
   return batch;
 }
 
+VideoReader::Sequence VideoReader::sequence_of(const SampleContext& ctx) const {
+  const int64_t index = index_of(ctx);
+  Sequence sequence{.video = video_of(index), .file = nullptr, .frames = {}};
+  const size_t video = sequence.video;
+  sequence.file = open_video(video);
+  TORCHDALI_CHECK_KIND(kData, broken_[video] == 0 && ranges_[video].end <= sequence.file->frames(),
+                       "the file has changed since the reader listed the videos",
+                       to_fix("build the pipeline anew"));
+  clip_frames(options_.clips, ranges_[video], index - clips_before_[video], ctx.random(),
+              sequence.frames);
+  return sequence;
+}
+
 void VideoReader::run(SampleContext& ctx) const {
   try {
-    const int64_t index = index_of(ctx);
-    const size_t video = video_of(index);
-    const auto file = open_video(video);
-    TORCHDALI_CHECK_KIND(kData, broken_[video] == 0 && ranges_[video].end <= file->frames(),
-                         "the file has changed since the reader listed the videos",
-                         to_fix("build the pipeline anew"));
-    std::vector<int64_t> frames;
-    clip_frames(options_.clips, ranges_[video], index - clips_before_[video], ctx.random(), frames);
-    make_frames(ctx, *file, frames);
-    make_outputs(ctx, *file, video, frames);
+    const Sequence sequence = sequence_of(ctx);
+    if (leaves_frames_) ctx.output(0, DType::kUInt8, Shape{0});
+    else make_frames(ctx, *sequence.file, sequence.frames);
+    make_outputs(ctx, *sequence.file, sequence.video, sequence.frames);
   } catch (Error& e) {
     if (packer_ != nullptr) e.set_producer(0);
     throw;
   }
+}
+
+std::unique_ptr<FrameSource> VideoReader::open_frames(SampleContext& ctx) const {
+  Sequence sequence = sequence_of(ctx);
+  const int degrees = upright_ ? sequence.file->info().rotation : 0;
+  return open(ctx, std::move(sequence.file), std::move(sequence.frames),
+              {.degrees = degrees, .fill = options_.fill, .threads = decoder_threads_});
+}
+
+std::unique_ptr<FrameSource> VideoReader::open(SampleContext& /*ctx*/,
+                                               std::shared_ptr<const io::video::VideoFile> file,
+                                               std::vector<int64_t> frames,
+                                               SequenceFormat how) const {
+  const FrameFormat& format = *plain_format();
+  how.colors = format.pixels;
+  how.dtype = format.dtype;
+  how.scale = format.scale;
+  return open_video_frames(std::move(file), std::move(frames), std::move(how));
 }
 
 void VideoReader::make_frames(SampleContext& ctx, const io::video::VideoFile& file,

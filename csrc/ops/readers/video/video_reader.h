@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/image/frame_source.h"
 #include "io/recently_used.h"
 #include "io/video/video_file.h"
 #include "ops/decoders/device_video.h"
@@ -36,9 +37,10 @@ struct VideoReaderOptions {
   Shape of_number = Shape{1};
 };
 
-class VideoReader : public Reader, public CountsReasons {
+class VideoReader : public Reader, public MakesSequence, public CountsReasons {
  public:
   void run(SampleContext& ctx) const final;
+  std::unique_ptr<FrameSource> open_frames(SampleContext& ctx) const final;
   std::map<std::string, int64_t> counts() const final {
     return packer_ == nullptr ? std::map<std::string, int64_t>() : packer_->counts();
   }
@@ -51,8 +53,19 @@ class VideoReader : public Reader, public CountsReasons {
                                              const PictureSize& size) const = 0;
   // What output 0 consists of, if that is frames as they are.
   virtual const FrameFormat* plain_format() const { return nullptr; }
+  // The same frames as start() is for, one at a time. `how`: without colors and type.
+  virtual std::unique_ptr<FrameSource> open(SampleContext& ctx,
+                                            std::shared_ptr<const io::video::VideoFile> file,
+                                            std::vector<int64_t> frames, SequenceFormat how) const;
 
  private:
+  struct Sequence {
+    size_t video;
+    std::shared_ptr<const io::video::VideoFile> file;
+    std::vector<int64_t> frames;
+  };
+  // Of the current sample.
+  Sequence sequence_of(const SampleContext& ctx) const;
   void make_frames(SampleContext& ctx, const io::video::VideoFile& file,
                    std::span<const int64_t> frames) const;
   int64_t find_samples() final;
@@ -70,6 +83,7 @@ class VideoReader : public Reader, public CountsReasons {
   const VideoReaderOptions options_;
   const VideoOutputs outputs_;
   const std::unique_ptr<const VideoPacker> packer_;  // of a host part
+  const bool leaves_frames_;
   const bool upright_;
   const bool tolerant_;  // of samples that fail
   const int decoder_threads_;
