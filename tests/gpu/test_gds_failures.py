@@ -126,6 +126,15 @@ def test_a_file_that_changes_after_its_header_was_read_is_an_error(
         next_samples(built("gpu", files=[file]))
 
 
+def test_files_that_have_changed_are_left_out_where_bad_samples_are(cufile_calls, tmp_path):
+    good, short = saved(tmp_path, numbers(LARGE), numbers(LARGE))
+    pipe = built("gpu", 2, files=[good, short], cache_header_information=True, on_error="skip")
+    next_samples(pipe, 1)
+    os.truncate(short, 100_000)
+    sizes = [len(next_samples(pipe)) for _ in range(6)]
+    assert sizes[-3:] == [1, 1, 1]
+
+
 # -- the environment
 
 
