@@ -82,11 +82,7 @@ std::unique_ptr<gpu::NvJpeg> make_nvjpeg(const OpSpec& spec) {
 
 class DevicePart final : public gpu::GpuOperator {
  public:
-  explicit DevicePart(const OpSpec& spec) try : decoder_(spec), nvjpeg_(make_nvjpeg(spec)) {
-  } catch (Error& e) {
-    e.set_producer(0);
-    throw;
-  }
+  explicit DevicePart(const OpSpec& spec) : decoder_(spec), nvjpeg_(make_nvjpeg(spec)) {}
   void run(SampleContext& ctx) const override {
     const SampleView& data = ctx.input(0);
     const DeviceImage image = read_device_image(ctx, 1);
@@ -158,7 +154,6 @@ void DevicePart::decode_on_host(BatchContext& ctx, DecodingTasks& tasks, size_t 
     decoder_.decode_into(ctx.sample(k, tasks), bytes, info, region, pixels.data());
   } catch (Error& e) {
     e.set_sample(sample);
-    e.set_producer(0);
     throw;
   }
   const gpu::Device& device = ctx.device();

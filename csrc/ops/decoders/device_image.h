@@ -39,24 +39,8 @@ void output_codes(SampleContext& ctx, DeviceImage& image);
 // Makes output 1; for kFile, with the file after the description.
 void output_device_image(SampleContext& ctx, const DeviceImage& image, io::Bytes file);
 
-// The host's part of a decoder, whose schema has the outputs of add_host_part_outputs(). The schema
-// of the decoder names it (SchemaBuilder::parts). Errors name the operator that the user wrote.
-template <class Decoder>
-class HostPart final : public Operator {
- public:
-  explicit HostPart(const OpSpec& spec) : decoder_(spec) {}
-  void run(SampleContext& ctx) const override {
-    try {
-      decoder_.run(ctx);
-    } catch (Error& e) {
-      e.set_producer(0);
-      throw;
-    }
-  }
-
- private:
-  Decoder decoder_;
-};
+// Outputs of the host's part of a decoder, which is the decoder itself. The schema of the decoder
+// names it (SchemaBuilder::parts).
 SchemaBuilder& add_host_part_outputs(SchemaBuilder& schema);
 // An argument of both parts: the decoder of the GPU part.
 SchemaBuilder& add_device_decoder_arg(SchemaBuilder& schema);

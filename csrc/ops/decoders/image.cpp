@@ -108,7 +108,7 @@ TORCHDALI_OPERATOR("host_part.decoders.image")
     .with(add_image_decoder_args)
     .arg("scaled_margin", 0.0f, "As in decoders.image.")
     .with(add_cache_args)
-    .cpu<HostPart<DecodeImage>>();
+    .cpu<DecodeImage>();
 
 }  // namespace
 }  // namespace torchdali

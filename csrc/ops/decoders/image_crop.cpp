@@ -39,7 +39,7 @@ TORCHDALI_OPERATOR("host_part.decoders.image_crop")
     .with(add_host_part_outputs)
     .with(add_image_decoder_args)
     .with(add_crop_args)
-    .cpu<HostPart<DecodeImageCrop>>();
+    .cpu<DecodeImageCrop>();
 
 }  // namespace
 }  // namespace torchdali

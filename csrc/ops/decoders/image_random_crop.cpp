@@ -42,7 +42,7 @@ TORCHDALI_OPERATOR("host_part.decoders.image_random_crop")
     .with(add_image_decoder_args)
     .with(add_random_crop_args)
     .random()
-    .cpu<HostPart<DecodeImageRandomCrop>>();
+    .cpu<DecodeImageRandomCrop>();
 
 }  // namespace
 }  // namespace torchdali

@@ -44,7 +44,7 @@ TORCHDALI_OPERATOR("host_part.decoders.image_slice")
     .with(add_host_part_outputs)
     .with(add_image_decoder_args)
     .with(add_slice_args)
-    .cpu<HostPart<DecodeImageSlice>>();
+    .cpu<DecodeImageSlice>();
 
 }  // namespace
 }  // namespace torchdali

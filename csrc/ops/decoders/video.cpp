@@ -61,17 +61,12 @@ class PackVideo final : public DecodeVideo, public CountsReasons {
  public:
   explicit PackVideo(const OpSpec& spec) : DecodeVideo(spec), packer_(spec) {}
   void run(SampleContext& ctx) const override {
-    try {
-      const auto video = open(ctx);
-      const std::vector<int64_t> frames = choice_(ctx, video->frames());
-      const gpu::FrameRules rules{.degrees = upright_ ? video->info().rotation : 0};
-      if (packer_.pack(ctx, *video, frames, rules, choice_.color())) return;
-      decode(ctx, *video, frames);
-      VideoPacker::describe_pixels(ctx);
-    } catch (Error& e) {
-      e.set_producer(0);
-      throw;
-    }
+    const auto video = open(ctx);
+    const std::vector<int64_t> frames = choice_(ctx, video->frames());
+    const gpu::FrameRules rules{.degrees = upright_ ? video->info().rotation : 0};
+    if (packer_.pack(ctx, *video, frames, rules, choice_.color())) return;
+    decode(ctx, *video, frames);
+    VideoPacker::describe_pixels(ctx);
   }
   std::map<std::string, int64_t> counts() const override { return packer_.counts(); }
 

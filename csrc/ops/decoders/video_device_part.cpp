@@ -245,7 +245,6 @@ void VideoDevicePart::launch(BatchContext& ctx, BatchState& state) const {
       decode_on_host(device, works[w]);
     } catch (Error& e) {
       e.set_sample(works[w].sample);
-      e.set_producer(0);
       throw;
     }
   }

@@ -207,14 +207,13 @@ class ArraysDevicePart final : public gpu::GpuOperator, public CountsReasons {
   mutable ReasonCounts counts_;
 };
 
-// Calls fn() for a sample; an error is of that sample and its reader.
+// Calls fn() for a sample; an error is of that sample.
 template <class Fn>
 void for_sample(const Work& work, Fn&& fn) {
   try {
     fn();
   } catch (Error& e) {
     e.set_sample(work.sample);
-    e.set_producer(0);
     throw;
   }
 }

@@ -98,16 +98,8 @@ class NumpyReader : public ArrayReader, public CountsReasons {
   }
 
   void run(SampleContext& ctx) const override {
-    if (packer_ == nullptr) {
-      read(ctx);
-      return;
-    }
-    try {
-      if (!read(ctx)) ArrayPacker::describe_read(ctx);
-    } catch (Error& e) {
-      e.set_producer(0);
-      throw;
-    }
+    const bool left = read(ctx);
+    if (packer_ != nullptr && !left) ArrayPacker::describe_read(ctx);
   }
 
   std::map<std::string, int64_t> counts() const override {
@@ -295,16 +287,6 @@ class NumpyReader : public ArrayReader, public CountsReasons {
 
 constexpr auto kRegionArity = Arity::kPerSample;
 
-// A host part: the line of its errors is that of the reader.
-class HostNumpyReader final : public NumpyReader {
- public:
-  explicit HostNumpyReader(const OpSpec& spec) try : NumpyReader(spec) {
-  } catch (Error& e) {
-    e.set_producer(0);
-    throw;
-  }
-};
-
 SchemaBuilder& add_numpy_args(SchemaBuilder& schema) {
   return schema.output("data", "The array or its region, in C order, without a layout.")
       .optional_arg("roi_start", ArgType::kIntVec,
@@ -364,7 +346,7 @@ TORCHDALI_OPERATOR("host_part.readers.numpy")
     .output("description", "What the GPU part is to do, for the host.")
     .with(add_gds_arg)
     .hidden()
-    .cpu<HostNumpyReader>();
+    .cpu<NumpyReader>();
 
 }  // namespace
 }  // namespace torchdali

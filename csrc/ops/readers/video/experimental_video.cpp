@@ -99,7 +99,7 @@ TORCHDALI_OPERATOR("host_part.experimental.readers.video")
     .doc("The host part of experimental.readers.video with device=\"gpu\".")
     .with(add_experimental_video_args)
     .with(make_host_part)
-    .cpu<HostVideoReader<ExperimentalVideoReader>>();
+    .cpu<ExperimentalVideoReader>();
 
 }  // namespace
 }  // namespace torchdali

@@ -130,7 +130,7 @@ TORCHDALI_OPERATOR("host_part.readers.video")
     .doc("The host part of readers.video with device=\"gpu\".")
     .with(add_video_args)
     .with(make_host_part)
-    .cpu<HostVideoReader<PlainVideoReader>>();
+    .cpu<PlainVideoReader>();
 
 SchemaBuilder& add_resizing_video_args(SchemaBuilder& schema) {
   return schema.with(add_video_args).with(add_resize_args).with(add_filter_args);
@@ -151,7 +151,7 @@ TORCHDALI_OPERATOR("host_part.readers.video_resize")
     .doc("The host part of readers.video_resize with device=\"gpu\".")
     .with(add_resizing_video_args)
     .with(make_host_part)
-    .cpu<HostVideoReader<ResizedLaterVideoReader>>();
+    .cpu<ResizedLaterVideoReader>();
 
 }  // namespace
 }  // namespace torchdali

@@ -135,15 +135,10 @@ VideoReader::Sequence VideoReader::sequence_of(const SampleContext& ctx) const {
 }
 
 void VideoReader::run(SampleContext& ctx) const {
-  try {
-    const Sequence sequence = sequence_of(ctx);
-    if (leaves_frames_) ctx.output(0, DType::kUInt8, Shape{0});
-    else make_frames(ctx, *sequence.file, sequence.frames);
-    make_outputs(ctx, *sequence.file, sequence.video, sequence.frames);
-  } catch (Error& e) {
-    if (packer_ != nullptr) e.set_producer(0);
-    throw;
-  }
+  const Sequence sequence = sequence_of(ctx);
+  if (leaves_frames_) ctx.output(0, DType::kUInt8, Shape{0});
+  else make_frames(ctx, *sequence.file, sequence.frames);
+  make_outputs(ctx, *sequence.file, sequence.video, sequence.frames);
 }
 
 std::unique_ptr<FrameSource> VideoReader::open_frames(SampleContext& ctx) const {

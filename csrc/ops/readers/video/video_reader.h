@@ -101,15 +101,6 @@ class VideoReader : public Reader, public MakesSequence, public CountsReasons {
 SchemaBuilder& add_video_reader_args(SchemaBuilder& schema);
 
 // The host part of a reader: its first output is for the GPU, and it has one more output.
-template <class Base>
-class HostVideoReader final : public Base {
- public:
-  explicit HostVideoReader(const OpSpec& spec) try : Base(spec) {
-  } catch (Error& e) {
-    e.set_producer(0);
-    throw;
-  }
-};
 SchemaBuilder& make_host_part(SchemaBuilder& schema);
 
 }  // namespace torchdali
