@@ -51,10 +51,6 @@ class ExperimentalVideoReader : public VideoReader {
   }
 
  private:
-  std::unique_ptr<FrameWriter> start(SampleContext& ctx, int64_t frames,
-                                     const PictureSize& size) const override {
-    return make_frame_writer(ctx, format_, frames, size);
-  }
   const FrameFormat* plain_format() const override { return &format_; }
   FrameFormat format_;
 };

@@ -30,10 +30,6 @@ class PlainVideoReader : public VideoReader {
   }
 
  private:
-  std::unique_ptr<FrameWriter> start(SampleContext& ctx, int64_t frames,
-                                     const PictureSize& size) const override {
-    return make_frame_writer(ctx, format_, frames, size);
-  }
   const FrameFormat* plain_format() const override { return &format_; }
   FrameFormat format_;
 };
@@ -46,10 +42,6 @@ class ResizingVideoReader : public VideoReader {
   }
 
  protected:
-  std::unique_ptr<FrameWriter> start(SampleContext& ctx, int64_t frames,
-                                     const PictureSize& size) const override {
-    return make_resizing_writer(ctx, format_, resize_, filters_, frames, size);
-  }
   std::unique_ptr<FrameSource> open(SampleContext& ctx,
                                     std::shared_ptr<const io::video::VideoFile> file,
                                     std::vector<int64_t> frames,
@@ -74,9 +66,11 @@ class ResizedLaterVideoReader : public ResizingVideoReader {
   }
 
  private:
-  std::unique_ptr<FrameWriter> start(SampleContext& ctx, int64_t frames,
-                                     const PictureSize& size) const override {
-    return make_frame_writer(ctx, bytes_, frames, size);
+  std::unique_ptr<FrameSource> open(SampleContext& ctx,
+                                    std::shared_ptr<const io::video::VideoFile> file,
+                                    std::vector<int64_t> frames,
+                                    SequenceFormat how) const override {
+    return VideoReader::open(ctx, std::move(file), std::move(frames), std::move(how));
   }
   const FrameFormat* plain_format() const override { return &bytes_; }
   FrameFormat bytes_;

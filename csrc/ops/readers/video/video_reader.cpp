@@ -137,15 +137,19 @@ VideoReader::Sequence VideoReader::sequence_of(const SampleContext& ctx) const {
 void VideoReader::run(SampleContext& ctx) const {
   const Sequence sequence = sequence_of(ctx);
   if (leaves_frames_) ctx.output(0, DType::kUInt8, Shape{0});
-  else make_frames(ctx, *sequence.file, sequence.frames);
+  else make_frames(ctx, sequence);
   make_outputs(ctx, *sequence.file, sequence.video, sequence.frames);
 }
 
 std::unique_ptr<FrameSource> VideoReader::open_frames(SampleContext& ctx) const {
-  Sequence sequence = sequence_of(ctx);
-  const int degrees = upright_ ? sequence.file->info().rotation : 0;
-  return open(ctx, std::move(sequence.file), std::move(sequence.frames),
-              {.degrees = degrees, .fill = options_.fill, .threads = decoder_threads_});
+  return open(ctx, sequence_of(ctx));
+}
+
+std::unique_ptr<FrameSource> VideoReader::open(SampleContext& ctx, const Sequence& sequence) const {
+  return open(ctx, sequence.file, sequence.frames,
+              {.degrees = upright_ ? sequence.file->info().rotation : 0,
+               .fill = options_.fill,
+               .threads = decoder_threads_});
 }
 
 std::unique_ptr<FrameSource> VideoReader::open(SampleContext& /*ctx*/,
@@ -159,28 +163,24 @@ std::unique_ptr<FrameSource> VideoReader::open(SampleContext& /*ctx*/,
   return open_video_frames(std::move(file), std::move(frames), std::move(how));
 }
 
-void VideoReader::make_frames(SampleContext& ctx, const io::video::VideoFile& file,
-                              std::span<const int64_t> frames) const {
-  const auto& info = file.info();
-  const int degrees = upright_ ? info.rotation : 0;
+void VideoReader::make_frames(SampleContext& ctx, const Sequence& sequence) const {
   const FrameFormat* format = packer_ == nullptr ? nullptr : plain_format();
   if (format != nullptr) {
     const gpu::FrameRules rules{.output = format->pixels,
-                                .degrees = degrees,
+                                .degrees = upright_ ? sequence.file->info().rotation : 0,
                                 .dtype = format->dtype,
                                 .scale = format->scale};
-    if (packer_->pack(ctx, file, frames, rules, options_.fill)) return;
+    if (packer_->pack(ctx, *sequence.file, sequence.frames, rules, options_.fill)) return;
   }
-  const auto writer = start(ctx, std::ssize(frames),
-                            {.width = info.width, .height = info.height, .degrees = degrees});
-  decode_chosen(
-      file, frames,
-      [&](size_t i, const kernels::Picture& picture) {
-        writer->write(static_cast<int64_t>(i), picture);
-      },
-      decoder_threads_);
-  for (size_t i = 0; i < frames.size(); ++i)
-    if (frames[i] < 0) writer->fill(static_cast<int64_t>(i), options_.fill);
+  const std::unique_ptr<FrameSource> source = open(ctx, sequence);
+  const SampleView& frame = source->frame();
+  const Shape& shape = frame.shape;
+  auto* out = ctx.output(0, frame.dtype, {source->frames(), shape[0], shape[1], shape[2]}, "FHWC")
+                  .as<std::byte>();
+  const int64_t size = frame.size_bytes();
+  source->decode(ctx, [&](int64_t i, const std::unique_ptr<ImageSource>& image) {
+    if (size > 0) image->make(ctx, ImagePart::whole(shape), out + i * size);
+  });
   if (packer_ != nullptr) VideoPacker::describe_pixels(ctx);
 }
 

@@ -12,7 +12,7 @@
 #include "ops/decoders/device_video.h"
 #include "ops/readers/reader.h"
 #include "ops/readers/video/clips.h"
-#include "ops/readers/video/frame_writers.h"
+#include "ops/readers/video/frame_format.h"
 #include "ops/readers/video/video_list.h"
 
 namespace torchdali {
@@ -48,12 +48,9 @@ class VideoReader : public Reader, public MakesSequence, public CountsReasons {
  protected:
   // The derived class calls prepare(), unless `lazy_init`.
   VideoReader(const OpSpec& spec, VideoReaderOptions options);
-  // Makes output 0.
-  virtual std::unique_ptr<FrameWriter> start(SampleContext& ctx, int64_t frames,
-                                             const PictureSize& size) const = 0;
   // What output 0 consists of, if that is frames as they are.
   virtual const FrameFormat* plain_format() const { return nullptr; }
-  // The same frames as start() is for, one at a time. `how`: without colors and type.
+  // The frames of output 0. `how`: without colors and type.
   virtual std::unique_ptr<FrameSource> open(SampleContext& ctx,
                                             std::shared_ptr<const io::video::VideoFile> file,
                                             std::vector<int64_t> frames, SequenceFormat how) const;
@@ -66,8 +63,9 @@ class VideoReader : public Reader, public MakesSequence, public CountsReasons {
   };
   // Of the current sample.
   Sequence sequence_of(const SampleContext& ctx) const;
-  void make_frames(SampleContext& ctx, const io::video::VideoFile& file,
-                   std::span<const int64_t> frames) const;
+  std::unique_ptr<FrameSource> open(SampleContext& ctx, const Sequence& sequence) const;
+  // Makes output 0.
+  void make_frames(SampleContext& ctx, const Sequence& sequence) const;
   int64_t find_samples() final;
   std::unique_ptr<ReaderBatch> make_batch(std::span<const int64_t> indices) final;
   // Packets are read by the decoder.

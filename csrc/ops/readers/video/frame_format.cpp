@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/readers/video/frame_writers.h"
+#include "ops/readers/video/frame_format.h"
 
 #include <algorithm>
 #include <functional>
@@ -23,94 +23,6 @@ kernels::PixelOutput pixel_output(ImageType type) {
             to_fix("leave it out, and use fn.color_space_conversion"));
   }
 }
-
-// Converts bytes to floats times `scale`.
-void to_floats(const uint8_t* from, float scale, float* to, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]) * scale;
-}
-
-class WriterOfFormat : public FrameWriter {
- public:
-  WriterOfFormat(SampleView& out, const FrameFormat& format)
-      : out_(out), format_(format), frame_(out.volume() / std::max<int64_t>(out.shape[0], 1)) {}
-
-  void fill(int64_t i, std::span<const uint8_t> color) final {
-    const auto write = [&](auto* to, auto convert) {
-      for (int64_t k = 0; k < frame_; ++k)
-        to[k] = convert(color[static_cast<size_t>(k) % color.size()]);
-    };
-    if (format_.dtype == DType::kFloat)
-      write(out_.as<float>() + i * frame_,
-            [this](uint8_t x) { return static_cast<float>(x) * format_.scale; });
-    else write(out_.as<uint8_t>() + i * frame_, [](uint8_t x) { return x; });
-  }
-
- protected:
-  SampleView& out_;
-  const FrameFormat& format_;
-  const int64_t frame_;  // elements of a frame
-};
-
-class PlainWriter final : public WriterOfFormat {
- public:
-  PlainWriter(SampleContext& ctx, SampleView& out, const FrameFormat& format,
-              const PictureSize& size)
-      : WriterOfFormat(out, format), size_(size) {
-    if (format.dtype == DType::kFloat) bytes_ = ctx.scratch<uint8_t>(static_cast<size_t>(frame_));
-  }
-  void write(int64_t i, const kernels::Picture& picture) override {
-    const bool floats = format_.dtype == DType::kFloat;
-    uint8_t* to = floats ? bytes_.data() : out_.as<uint8_t>() + i * frame_;
-    turned_pixels(picture, size_.degrees, size_.whole(), format_.pixels, unturned_, to);
-    if (floats) to_floats(to, format_.scale, out_.as<float>() + i * frame_, frame_);
-  }
-
- private:
-  const PictureSize size_;
-  std::span<uint8_t> bytes_;
-  std::vector<uint8_t> unturned_;
-};
-
-class ResizingWriter final : public WriterOfFormat {
- public:
-  ResizingWriter(SampleContext& ctx, SampleView& out, const FrameFormat& format,
-                 const PictureSize& size, const kernels::ResampleJob& job)
-      : WriterOfFormat(out, format), degrees_(size.degrees), job_(job) {
-    if (frame_ == 0) return;
-    const auto rows = kernels::resample_source_range(job.axes[1]);
-    const auto columns = kernels::resample_source_range(job.axes[2]);
-    region_ = {.x = static_cast<int>(columns.begin),
-               .y = static_cast<int>(rows.begin),
-               .width = static_cast<int>(columns.end - columns.begin),
-               .height = static_cast<int>(rows.end - rows.begin)};
-    job_.axes[1].stored = rows.begin;
-    job_.axes[2].stored = columns.begin;
-    job_.in_row_stride = int64_t{region_.width} * format.channels;
-    pixels_ = ctx.scratch<uint8_t>(
-        static_cast<size_t>(std::max<int64_t>(job_.in_row_stride * region_.height, 1)));
-    memory_ = ctx.scratch<std::byte>(kernels::resample_scratch_bytes(job_));
-  }
-  void write(int64_t i, const kernels::Picture& picture) override {
-    if (frame_ == 0) return;
-    turned_pixels(picture, degrees_, region_, format_.pixels, unturned_, pixels_.data());
-    auto* to = static_cast<std::byte*>(out_.data) + i * frame_ * itemsize(out_.dtype);
-    if (rows_ == nullptr) rows_ = kernels::resample_rows(job_, pixels_.data(), memory_.data());
-    else rows_->restart(pixels_.data());
-    rows_->make(0, job_.axes[1].out, to, job_.axes[2].out * job_.channels);
-    if (format_.dtype != DType::kFloat || format_.scale == 1) return;
-    auto* floats = reinterpret_cast<float*>(to);
-    for (int64_t k = 0; k < frame_; ++k) floats[k] *= format_.scale;
-  }
-
- private:
-  const int degrees_;
-  kernels::ResampleJob job_;
-  kernels::PictureRegion region_;
-  std::span<uint8_t> pixels_;  // of the region
-  std::vector<uint8_t> unturned_;
-  std::span<std::byte> memory_;
-  std::unique_ptr<kernels::ResampledRows> rows_;  // with the tables of all frames
-};
 
 // A frame that is resized, or filled with a color, when a chain asks for a part of it.
 class ResizedFrame final : public ImageSource {
@@ -199,12 +111,6 @@ class ResizedFrames final : public FrameSource {
   std::vector<uint8_t> pixels_, unturned_;
 };
 
-ResampleArgs::Task resize_task(const SampleContext& ctx, const ResizeArgs& resize,
-                               const ResampleArgs& filters, const Shape& picture) {
-  const SampleView from{.data = nullptr, .dtype = DType::kUInt8, .shape = picture, .layout = {}};
-  return filters.plan(ctx, from, "HWC", resize(ctx, picture.span().first(2)));
-}
-
 }  // namespace
 
 FrameFormat::FrameFormat(const OpSpec& spec)
@@ -234,26 +140,6 @@ SchemaBuilder& add_frame_format_args(SchemaBuilder& schema) {
       .arg("normalized", false, "Whether frames are floats from 0 to 1; needs dtype=types.FLOAT.");
 }
 
-std::unique_ptr<FrameWriter> make_frame_writer(SampleContext& ctx, const FrameFormat& format,
-                                               int64_t frames, const PictureSize& size) {
-  SampleView& out = ctx.output(
-      0, format.dtype, Shape{frames, size.upright_height(), size.upright_width(), format.channels},
-      "FHWC");
-  return std::make_unique<PlainWriter>(ctx, out, format, size);
-}
-
-std::unique_ptr<FrameWriter> make_resizing_writer(SampleContext& ctx, const FrameFormat& format,
-                                                  const ResizeArgs& resize,
-                                                  const ResampleArgs& filters, int64_t frames,
-                                                  const PictureSize& size) {
-  const ResampleArgs::Task task = resize_task(
-      ctx, resize, filters, Shape{size.upright_height(), size.upright_width(), format.channels});
-  const Shape& shape = task.out_shape;
-  SampleView& out =
-      ctx.output(0, task.job.out_type, Shape{frames, shape[0], shape[1], shape[2]}, "FHWC");
-  return std::make_unique<ResizingWriter>(ctx, out, format, size, task.job);
-}
-
 std::unique_ptr<FrameSource> open_resized_frames(SampleContext& ctx,
                                                  std::shared_ptr<const io::video::VideoFile> video,
                                                  std::vector<int64_t> frames, SequenceFormat how,
@@ -262,8 +148,10 @@ std::unique_ptr<FrameSource> open_resized_frames(SampleContext& ctx,
                                                  const ResampleArgs& filters) {
   how.colors = format.pixels;
   how.scale = format.scale;
+  const Shape picture = frame_shape(*video, how.degrees != 0, how.colors);
+  const SampleView from{.data = nullptr, .dtype = DType::kUInt8, .shape = picture, .layout = {}};
   const ResampleArgs::Task task =
-      resize_task(ctx, resize, filters, frame_shape(*video, how.degrees != 0, how.colors));
+      filters.plan(ctx, from, "HWC", resize(ctx, picture.span().first(2)));
   return std::make_unique<ResizedFrames>(std::move(video), std::move(frames), std::move(how), task);
 }
 
