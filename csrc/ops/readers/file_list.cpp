@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <system_error>
+#include <unordered_map>
 
 #include "core/error.h"
 #include "io/storage/input_file.h"
@@ -28,6 +29,17 @@ std::string with_slash(std::string folder) {
   return folder;
 }
 
+// Whether the paths of the files in folder `a` come before those in `b`, by bytes: those in "a-b"
+// come before those in "a", because "-" is before "/".
+bool paths_before(std::string_view a, std::string_view b) {
+  const size_t common = std::min(a.size(), b.size());
+  if (const int order = a.substr(0, common).compare(b.substr(0, common)); order != 0)
+    return order < 0;
+  if (a.size() == b.size()) return false;
+  return a.size() < b.size() ? '/' < static_cast<unsigned char>(b[common])
+                             : static_cast<unsigned char>(a[common]) < '/';
+}
+
 // Names as NUL-terminated strings in one buffer.
 struct Names {
   std::string text;
@@ -35,6 +47,10 @@ struct Names {
 
   void sort() {  // by bytes, as unsigned char
     std::sort(begins.begin(), begins.end(), [&](size_t a, size_t b) { return view(a) < view(b); });
+  }
+  void sort_as_paths() {
+    std::sort(begins.begin(), begins.end(),
+              [&](size_t a, size_t b) { return paths_before(view(a), view(b)); });
   }
   std::string_view view(size_t begin) const { return text.c_str() + begin; }
 };
@@ -155,14 +171,19 @@ bool NameFilter::matches(const char* name, size_t length) const {
 
 namespace {
 
+struct PathsBefore {
+  bool operator()(std::string_view a, std::string_view b) const { return paths_before(a, b); }
+};
+using Store = std::map<std::string, std::vector<std::string>, PathsBefore>;
+
 // The names of the objects right in a folder of a store, under ".", and in its folders. A store has
 // no folders but in the names of its objects.
-std::map<std::string, std::vector<std::string>> list_store(const std::string& root) {
+Store list_store(const std::string& root) {
   const auto store = io::remote_store();
   TORCHDALI_CHECK_KIND(kFile, store != nullptr, "cannot list \"", root,
                        "\": this program has no access to remote files");
   const std::string begin = with_slash(root);
-  std::map<std::string, std::vector<std::string>> folders;
+  Store folders;
   for (const std::string& url : store->list(root)) {
     if (!url.starts_with(begin)) continue;
     const size_t slash = url.find('/', begin.size());
@@ -181,12 +202,17 @@ FileList list_remote_folders(const std::string& root, const NameFilter& files,
                              const NameFilter* dirs) {
   FileList list;
   list.set_root(root);
-  for (const auto& [folder, names] : list_store(root)) {
-    if (folder == "." || (dirs != nullptr && !dirs->matches(folder.c_str(), folder.size())))
-      continue;
-    const int32_t label = list.add_folder(with_slash(root) + folder);
+  const Store store = list_store(root);
+  std::map<std::string, int32_t> labels;
+  for (const auto& [folder, names] : store)
+    if (folder != "." && (dirs == nullptr || dirs->matches(folder.c_str(), folder.size())))
+      labels[folder] = 0;
+  for (auto& [folder, label] : labels) label = list.add_folder(with_slash(root) + folder);
+  for (const auto& [folder, names] : store) {
+    const auto found = labels.find(folder);
+    if (found == labels.end()) continue;
     for (const std::string& name : names)
-      if (files.matches(name.c_str(), name.size())) list.add(label, name, label);
+      if (files.matches(name.c_str(), name.size())) list.add(found->second, name, found->second);
   }
   return list;
 }
@@ -197,10 +223,15 @@ FileList list_local_folders(const std::string& root, const NameFilter& files,
   list.set_root(root);
   Names folders, names;
   list_folder(root, Entry::kFolder, dirs, folders);
+  const auto path_of = [&](size_t begin) {
+    return with_slash(root) + std::string(folders.view(begin));
+  };
+  std::unordered_map<size_t, int32_t> labels;
+  for (const size_t begin : folders.begins) labels[begin] = list.add_folder(path_of(begin));
+  folders.sort_as_paths();
   for (const size_t begin : folders.begins) {
-    const std::string path = with_slash(root) + std::string(folders.view(begin));
-    const int32_t label = list.add_folder(path);
-    list_folder(path, Entry::kFile, &files, names);
+    const int32_t label = labels.at(begin);
+    list_folder(path_of(begin), Entry::kFile, &files, names);
     for (const size_t name : names.begins) list.add(label, names.view(name), label);
   }
   return list;
@@ -226,7 +257,7 @@ FileList list_local_files(const std::string& root, const NameFilter& filter, boo
   list_folder(root, Entry::kFolder, nullptr, folders);
   folders.begins.push_back(folders.text.size());
   folders.text.append(".").push_back('\0');
-  folders.sort();
+  folders.sort_as_paths();
   int32_t number = 0;
   for (const size_t begin : folders.begins) {
     const std::string_view name = folders.view(begin);

@@ -51,7 +51,8 @@ class NameFilter {
 };
 
 // The files directly in the subfolders of `root`, a path or a URL. Folders get the labels 0, 1, ...
-// in the byte order of their names, even if no file in them matches; files are in the same order.
+// in the byte order of their names, even if no file in them matches; files are in the byte order of
+// their paths ("a-b/x" comes before "a/x").
 // Without `dirs`, all folders are used, including hidden ones; links are followed.
 FileList list_labelled_folders(const std::string& root, const NameFilter& files,
                                const NameFilter* dirs);
@@ -61,8 +62,8 @@ FileList list_labelled_folders(const std::string& root, const NameFilter& files,
 // `root`, or if that is empty, to the folder of the list.
 FileList read_list_file(const std::string& path, const std::string& root);
 
-// The files directly in `root`, a path or a URL, and in its subfolders, the folders in the byte
-// order of their names (that of `root` is "."). As for a shell, `*` does not match a leading dot of
+// The files directly in `root`, a path or a URL, and in its subfolders, in the byte order of their
+// paths (those in `root` begin with "./"). As for a shell, `*` does not match a leading dot of
 // a file.
 FileList list_files(const std::string& root, const std::string& pattern);
 

@@ -40,16 +40,17 @@ TREE = [
 
 
 def test_folders_become_labels_in_byte_order(write, tmp_path):
-    write(*TREE)
+    write(*TREE, "a-b/1.jpg")
     assert one_epoch(file_root=str(tmp_path)) == [
         (".hidden/q.jpg", 0),
         ("10/t.jpg", 1),
         ("9/t.jpg", 2),
         ("B/u.jpg", 3),
+        ("a-b/1.jpg", 5),  # as a path it is before a/; as a name, after a
         *((f"a/{name}", 4) for name in (".hidden.jpg", "1.jpg", "10.jpg", "2.jpg", "A.jpg")),
         *((f"a/{name}", 4) for name in ("we[i]rd.jpg", "x.png", "y.Jpeg")),
-        *((f"b/{name}", 5) for name in (".jpg", "0.JPG", "1.jpg")),
-        ("é/t.jpg", 7),  # c has a label but no matching file
+        *((f"b/{name}", 6) for name in (".jpg", "0.JPG", "1.jpg")),
+        ("é/t.jpg", 8),  # c has a label but no matching file
     ]
 
 
@@ -298,7 +299,7 @@ def test_contradicting_arguments_are_errors_of_the_build(args, message):
 
 @pytest.mark.dali
 def test_files_labels_and_sizes_are_those_of_dali(write, tmp_path, dali_python):
-    write(*TREE)
+    write(*TREE, "a-b/1.jpg")
     root = str(tmp_path)
     path = write_list(tmp_path, b"a/1.jpg 3\r\n\n b/1.jpg\t 1 \ntop.jpg 4".replace(b" b/", b"b/"))
     cases = [

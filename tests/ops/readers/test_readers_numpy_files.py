@@ -17,7 +17,7 @@ OP = "readers.numpy"
 
 
 def make_tree(folder):
-    names = "b.npy a.npy sub/c.npy sub/deep/d.npy .hidden.npy .h/e.npy x.txt Z.NPY A.npy -d/f.npy"
+    names = "b.npy a.npy sub/c.npy sub/deep/d.npy .hidden.npy .h/e.npy x.txt Z.NPY A.npy -d/f.npy sub-1/g.npy"
     for i, name in enumerate(names.split()):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         with (folder / name).open("wb") as file:
@@ -56,10 +56,10 @@ def test_files_are_found_in_the_order_of_dali(shards, tmp_path):
 
 def test_source_info_is_the_path_below_the_root(tmp_path):
     make_tree(tmp_path)
-    out = build(OP, batch_size=8, file_root=str(tmp_path)).run()[0]
-    found = [out[i].source_info() for i in range(8)]
+    out = build(OP, batch_size=9, file_root=str(tmp_path)).run()[0]
+    found = [out[i].source_info() for i in range(9)]
     expected = ["-d/f.npy", "A.npy", "a.npy", "b.npy", "link.npy", ".h/e.npy"]
-    assert found == [*expected, "sub/c.npy", "sub_link/c.npy"]
+    assert found == [*expected, "sub-1/g.npy", "sub/c.npy", "sub_link/c.npy"]
 
 
 @for_each(
