@@ -17,7 +17,8 @@ OP = "readers.numpy"
 
 
 def make_tree(folder):
-    names = "b.npy a.npy sub/c.npy sub/deep/d.npy .hidden.npy .h/e.npy x.txt Z.NPY A.npy -d/f.npy sub-1/g.npy"
+    names = "b.npy a.npy sub/c.npy sub/deep/d.npy .hidden.npy .h/e.npy x.txt Z.NPY A.npy -d/f.npy"
+    names += " sub-1/g.npy"
     for i, name in enumerate(names.split()):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         with (folder / name).open("wb") as file:
