@@ -26,6 +26,18 @@ class FrameSource {
   SampleView frame_;
 };
 
+// Makes output 0 of all frames, "FHWC".
+inline void output_frames(SampleContext& ctx, FrameSource& source) {
+  const SampleView& frame = source.frame();
+  Shape shape{source.frames()};
+  for (const int64_t extent : frame.shape) shape.push_back(extent);
+  auto* out = ctx.output(0, frame.dtype, shape, "FHWC").as<std::byte>();
+  const int64_t size = frame.size_bytes();
+  source.decode(ctx, [&](int64_t i, const std::unique_ptr<ImageSource>& image) {
+    if (size > 0) image->make(ctx, ImagePart::whole(frame.shape), out + i * size);
+  });
+}
+
 class MakesSequence {
  public:
   virtual ~MakesSequence() = default;

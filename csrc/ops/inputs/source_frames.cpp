@@ -12,18 +12,7 @@ class SourceFrames final : public Operator, public MakesSequence {
   explicit SourceFrames(const OpSpec& /*spec*/) {}
 
   // For a chain that needs whole sequences.
-  void run(SampleContext& ctx) const override {
-    const std::unique_ptr<FrameSource> source = open_frames(ctx);
-    const SampleView& frame = source->frame();
-    Shape shape{source->frames()};
-    for (const int64_t extent : frame.shape) shape.push_back(extent);
-    auto* out = ctx.output(0, frame.dtype, shape, "FHWC").as<std::byte>();
-    const int64_t bytes = frame.size_bytes();
-    if (bytes == 0) return;
-    source->decode(ctx, [&](int64_t index, std::unique_ptr<ImageSource> image) {
-      image->make(ctx, ImagePart::whole(frame.shape), out + index * bytes);
-    });
-  }
+  void run(SampleContext& ctx) const override { output_frames(ctx, *open_frames(ctx)); }
   std::unique_ptr<FrameSource> open_frames(SampleContext& ctx) const override {
     const auto* batch = dynamic_cast<const FramesOfBatch*>(&ctx.source_batch<SourceBatch>());
     TORCHDALI_ASSERT(batch != nullptr && batch->source != nullptr, "a batch without frames");

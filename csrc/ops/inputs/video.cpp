@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.experimental.inputs.video: the sequences of encoded videos that the user feeds.
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -92,7 +91,7 @@ class VideoInput : public ExternalSource, public MakesSequence {
 
   void run(SampleContext& ctx) const override {
     if (leaves_frames_) ctx.output(0, DType::kUInt8, Shape{0});
-    else decode(ctx, sequence(ctx));
+    else output_frames(ctx, *open_frames(ctx));
   }
   std::unique_ptr<FrameSource> open_frames(SampleContext& ctx) const override {
     return open_video_frames(ctx.source_batch<SequenceBatch>().video->file, sequence(ctx).frames,
@@ -116,17 +115,6 @@ class VideoInput : public ExternalSource, public MakesSequence {
     std::iota(made.frames.begin(), made.frames.begin() + there, first);
     return made;
   }
-  void decode(SampleContext& ctx, const Sequence& sequence) const {
-    const auto& [file, frames] = sequence;
-    const Shape shape = frame_shape(file, upright_);
-    auto* out =
-        ctx.output(0, DType::kUInt8, {std::ssize(frames), shape[0], shape[1], shape[2]}, "FHWC")
-            .as<uint8_t>();
-    decode_frames(file, frames, upright_, kernels::PixelOutput::kRGB, out, decoder_threads_);
-    const auto there = std::find(frames.begin(), frames.end(), -1) - frames.begin();
-    const int64_t size = shape.volume();
-    std::memset(out + there * size, 0, static_cast<size_t>((std::ssize(frames) - there) * size));
-  }
   bool upright() const { return upright_; }
 
  private:
@@ -146,7 +134,7 @@ class PackVideoInput final : public VideoInput, public CountsReasons {
     const gpu::FrameRules rules{.degrees = upright() ? from.file.info().rotation : 0};
     constexpr uint8_t kBlack[3] = {};
     if (packer_.pack(ctx, from.file, from.frames, rules, kBlack)) return;
-    decode(ctx, from);
+    output_frames(ctx, *open_frames(ctx));
     VideoPacker::describe_pixels(ctx);
   }
   std::map<std::string, int64_t> counts() const override { return packer_.counts(); }

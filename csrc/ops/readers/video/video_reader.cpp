@@ -172,15 +172,7 @@ void VideoReader::make_frames(SampleContext& ctx, const Sequence& sequence) cons
                                 .scale = format->scale};
     if (packer_->pack(ctx, *sequence.file, sequence.frames, rules, options_.fill)) return;
   }
-  const std::unique_ptr<FrameSource> source = open(ctx, sequence);
-  const SampleView& frame = source->frame();
-  const Shape& shape = frame.shape;
-  auto* out = ctx.output(0, frame.dtype, {source->frames(), shape[0], shape[1], shape[2]}, "FHWC")
-                  .as<std::byte>();
-  const int64_t size = frame.size_bytes();
-  source->decode(ctx, [&](int64_t i, const std::unique_ptr<ImageSource>& image) {
-    if (size > 0) image->make(ctx, ImagePart::whole(shape), out + i * size);
-  });
+  output_frames(ctx, *open(ctx, sequence));
   if (packer_ != nullptr) VideoPacker::describe_pixels(ctx);
 }
 
