@@ -355,12 +355,14 @@ int64_t Reader::restore(const SourceState& state) {
 
 std::optional<ReaderMeta> Reader::meta() {
   prepare();
+  // A reader that distributes all samples anew keeps its shard.
+  const bool stays = options_.stick_to_shard || options_.shuffle == Shuffle::kWholeEpoch;
   return ReaderMeta{.epoch_size = order_->size(),
                     .epoch_size_padded = order_->padded_size(),
                     .number_of_shards = options_.num_shards,
                     .shard_id = options_.shard_id,
                     .pad_last_batch = options_.pad_last_batch,
-                    .stick_to_shard = options_.stick_to_shard,
+                    .stick_to_shard = stays,
                     .shuffles = options_.shuffle != Shuffle::kNone,
                     .buckets = (plan_ ? plan_buckets_ : options_.buckets) != nullptr};
 }

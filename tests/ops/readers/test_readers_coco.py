@@ -163,6 +163,11 @@ def test_objects_without_a_segmentation_have_no_mask(tmp_path):
     args = write(tmp_path, [image(1)], objects)
     assert epoch(**args, polygon_masks=True)[0][3].shape == (0, 3)
     assert not epoch(**args, pixelwise_masks=True)[0][3].any()
+    # DALI then loses the masks of greater labels.
+    objects = [entry | {"category_id": 1} for entry in objects]
+    square = annotation(1, segmentation=[[0, 0, 5, 0, 5, 5, 0, 5]])
+    args = write(tmp_path, [image(1)], [*objects, square])
+    assert np.count_nonzero(epoch(**args, pixelwise_masks=True)[0][3]) == 25
 
 
 def test_the_sections_of_the_file_may_be_in_any_order(small, tmp_path):

@@ -53,6 +53,7 @@ def test_reader_meta_describes_the_shards(ten):
     assert (meta["epoch_size"], meta["epoch_size_padded"]) == (10, 12)
     assert meta["pad_last_batch"]
     assert meta["stick_to_shard"]
+    assert reader(**args, shuffle_after_epoch=True).reader_meta("files")["stick_to_shard"]
 
 
 # Samples of the three shards of 10 files under random_shuffle, from DALI 1.35.0.

@@ -202,6 +202,7 @@ def test_shuffling_mixes_files(tmp_path):
     order = labels(name="tfrecord", **args, random_shuffle=True)
     assert sorted(order) == list(range(12))
     assert order != list(range(12))
+    assert max(labels(name="tfrecord", count=6, **args, random_shuffle=True, num_shards=2)) > 5
 
 
 def test_serialized_pipelines_have_the_features(tmp_path):

@@ -150,13 +150,14 @@ def make_files(folder: str, count: int = 20) -> list[str]:
     return paths
 
 
-def reader_pipelines(c: Case, files: list[str], dali: Any) -> list[Any]:
+def reader_pipelines(c: Case, files: list[str], dali: Any, **args: Any) -> list[Any]:
     """Returns pipelines of ``readers.file`` that return labels.
 
     Args:
         c: the case.
         files: paths.
         dali: has ``pipeline_def`` and ``fn``.
+        args: more arguments of the reader.
     """
 
     def pipeline(shard: int) -> Any:
@@ -169,6 +170,7 @@ def reader_pipelines(c: Case, files: list[str], dali: Any) -> list[Any]:
                 num_shards=c["num_shards"],
                 stick_to_shard=c["stick"],
                 pad_last_batch=c["pad"],
+                **args,
             )
             return label
 

@@ -125,3 +125,10 @@ def test_partial_with_padding_has_each_sample_once_per_epoch(stick):
     for epoch in range(iterator_cases.EPOCHS):
         seen = [i for r in results for batch in r["epochs"][epoch] for ids in batch for i in ids]
         assert sorted(seen) == list(range(11))
+
+
+def test_partial_with_shuffle_after_epoch_has_each_sample_once_per_epoch(files):
+    c = case(11, 4, [0, 1, 2, 3], 2, policy="PARTIAL", pad=True)
+    made = play(c, reader_pipelines(c, files, torchdali, shuffle_after_epoch=True), plugin)
+    for epoch in made["epochs"]:
+        assert sorted(i for batch in epoch for ids in batch for i in ids) == list(range(11))
