@@ -85,24 +85,27 @@ IndexedVideo::Run IndexedVideo::first_run(std::span<Wanted> wanted) const {
   return run;
 }
 
-void IndexedVideo::send(DecoderSession& session, size_t packet, bool skippable) const {
+int IndexedVideo::send(DecoderSession& session, size_t packet, bool skippable) const {
   const libav::Api& api = library();
   const IndexedPacket& what = index_.packets[packet];
   const uint32_t bytes = skippable ? what.needed : what.size;
-  if (bytes == 0) return;
+  if (bytes == 0) return 0;
   if (session.reader == nullptr) session.reader = std::make_unique<PacketReader>(*bytes_, index_);
   session.reader->read(packet, bytes,
                        [&](int size) { return api.packet_buffer(session.get(), size); });
   const int error = api.send(session.get(), static_cast<int64_t>(packet), what.key);
-  const int64_t frame = frame_of_[packet];
-  TORCHDALI_CHECK_KIND(kData, error >= 0 || what.bad || frame < 0, describe(frame, packet),
+  return what.bad || frame_of_[packet] < 0 ? 0 : std::min(error, 0);
+}
+
+void IndexedVideo::check_sent(int error, size_t packet) const {
+  TORCHDALI_CHECK_KIND(kData, error == 0, describe(frame_of_[packet], packet),
                        " cannot be decoded: ", error_text(error),
                        to_fix("skip the file, or repair it with the program ffmpeg"));
 }
 
 // Lets a decoder see what only the first packet says, as the encoder's name in MPEG-4.
 void IndexedVideo::prime(DecoderSession& session) const {
-  send(session, 0, false);
+  check_sent(send(session, 0, false), 0);
   session.flush();
   session.primed = true;
 }
@@ -123,7 +126,12 @@ void IndexedVideo::feed(DecoderSession& session, const Run& run) const {
   const bool is_wanted = wanted != run.wanted.end() && wanted->frame == frame;
   const bool skippable = run.skip && !is_wanted && frame < last;
   ++session.next_packet;
-  send(session, packet, skippable);
+  const int error = send(session, packet, skippable);
+  if (error == 0) return;
+  // What comes after the wanted frames is read ahead, and its damage concerns those who want it.
+  if (packet <= run.last_packet) check_sent(error, packet);
+  api.send_end(session.get());
+  session.ended = true;
 }
 
 void IndexedVideo::drain(DecoderSession& session, const Run& run, const Use& use) const {

@@ -48,7 +48,9 @@ class IndexedVideo final : public VideoFile {
   // The frames at the start of `wanted` that are decoded from one key frame.
   Run first_run(std::span<Wanted> wanted) const;
   void decode_run(const Run& run, const Use& use, int threads) const;
-  void send(DecoderSession& session, size_t packet, bool skippable) const;
+  // Returns FFmpeg's error if the packet should decode and does not; else 0.
+  int send(DecoderSession& session, size_t packet, bool skippable) const;
+  void check_sent(int error, size_t packet) const;
   void prime(DecoderSession& session) const;
   void feed(DecoderSession& session, const Run& run) const;
   // Takes pictures until the decoder needs a packet.

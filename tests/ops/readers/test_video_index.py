@@ -17,6 +17,7 @@ from helpers.array_readers import read
 from helpers.cases import for_each
 from helpers.numbered_videos import numbers_of, write_video
 
+from torchdali import Pipeline, fn
 from torchdali.errors import DataError
 
 OPERATORS = ["readers.video", "readers.video_resize", "experimental.readers.video"]
@@ -206,6 +207,23 @@ def test_references_of_higher_layers_are_decoded(tmp_path):
         ranges.write_text(f"{video} 0 {i} {i + 1}\n")
         args = {"file_list": str(ranges), "file_list_frame_num": True, "sequence_length": 1}
         assert torch.equal(read("readers.video", **args)[0][0][0], all_frames[i]), i
+
+
+def test_damage_after_a_clip_costs_it_nothing(video):
+    """Decoders read ahead where clips follow one another."""
+    write_video(video, COUNT, gop=10)
+    shown(video)
+    data, times = bytearray(video.read_bytes()), video.stat()
+    for place, size in packets_of(video)[10:]:
+        data[place : place + size] = b"\xff" * size
+    video.write_bytes(data)
+    os.utime(video, ns=(times.st_atime_ns, times.st_mtime_ns))
+    pipe = Pipeline(2, 1, device_id=None, on_error="skip")
+    with pipe:
+        pipe.set_outputs(fn.readers.video(filenames=[str(video)], sequence_length=10))
+    (batch,) = pipe.run()
+    assert [numbers_of(frames) for frames in batch.as_torch_list()] == [list(range(10))]
+    assert [error.sample for error in pipe.errors] == [1]
 
 
 # Opens videos. Files may grow up to argv[1] bytes, then the process gets a signal, which kills it
