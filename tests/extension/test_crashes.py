@@ -66,6 +66,13 @@ with pipe:
         data = fn.flip(fn.resize(data, size=[99, 88]))
     out = fn.my.crash(data, how=hows, made=kind == "made")  # the line
     pipe.set_outputs(fn.flip(out) if kind == "chain" else out)
+if kind == "removed":
+    import signal
+    first = Pipeline(1, 1, device_id=None)
+    with first:
+        first.set_outputs(fn.random.uniform())
+    first.build()
+    signal.signal(how, signal.SIG_DFL)
 pipe.run()
 print("not reached")
 """
@@ -125,6 +132,12 @@ def test_a_stack_overflow_and_the_handler_of_before(crash, options):
     done = crash(100, "plain", *options)
     texts = ("torchdali: SIGSEGV", "operator my.crash, sample 1 of 2", *WHERE)
     check(done, *texts, *(["Segmentation fault"] * bool(options)), number=signal.SIGSEGV)
+
+
+def test_a_handler_that_was_removed(crash):
+    """As by Lightning after a training."""
+    done = crash(int(signal.SIGSEGV), "removed")
+    check(done, "operator my.crash, sample 1 of 2\n", *WHERE, number=signal.SIGSEGV)
 
 
 def test_a_chain_names_the_member_that_crashed(crash):

@@ -124,6 +124,14 @@ void on_signal(int number, siginfo_t* info, void* context) {
   errno = error;
 }
 
+void set_handler(int signal) {
+  struct sigaction action{};
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(signal, &action, nullptr);
+}
+
 // False if the system has no more keys, or the user wants no report.
 bool install_handlers() {
   const char* wanted =
@@ -131,16 +139,19 @@ bool install_handlers() {
   if (wanted != nullptr && std::string_view(wanted) == "0") return false;
   if (::pthread_key_create(&key, nullptr) != 0) return false;
   has_key = true;
-  struct sigaction action{};
-  action.sa_sigaction = on_signal;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  ::sigemptyset(&action.sa_mask);
-  for (size_t i = 0; i < std::size(kSignals); ++i) {
-    // Read first, because a signal may arrive as soon as the new handler is installed.
+  // Read first, because a signal may arrive as soon as the new handler is installed.
+  for (size_t i = 0; i < std::size(kSignals); ++i)
     ::sigaction(kSignals[i].number, nullptr, &handlers_before[i]);
-    ::sigaction(kSignals[i].number, &action, nullptr);
-  }
+  for (const Signal& signal : kSignals) set_handler(signal.number);
   return true;
+}
+
+void restore_handlers() {
+  for (const Signal& signal : kSignals) {
+    struct sigaction now;
+    if (::sigaction(signal.number, nullptr, &now) == 0 && is_removed(now))
+      set_handler(signal.number);
+  }
 }
 
 struct Libraries {
@@ -165,7 +176,10 @@ std::string library_of(const std::string& op) {
   return found == libraries().of_operator.end() ? "" : found->second;
 }
 
-void install() { static const bool installed [[maybe_unused]] = install_handlers(); }
+void install() {
+  static const bool installed = install_handlers();
+  if (installed) restore_handlers();
+}
 
 Work& work() {
   thread_local Thread thread;

@@ -12,8 +12,8 @@ class SampleContext;  // core/sample_context.h
 
 namespace torchdali::crash {
 
-// Installs the handlers, once. Earlier handlers are called after the report. Does nothing if
-// TORCHDALI_CRASH_REPORT is 0.
+// Installs the handlers, and those again that were removed since. Earlier handlers are called after
+// the report. Does nothing if TORCHDALI_CRASH_REPORT is 0.
 void install();
 
 // An operator of a pipeline. Lives as long as threads work on it.

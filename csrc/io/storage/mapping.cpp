@@ -31,23 +31,27 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
   errno = error;
 }
 
-// False if the system has no more keys.
-bool install_handler() {
-  crash::install();  // before this one, which must be the first to be called
-  if (::pthread_key_create(&read_now, nullptr) != 0) return false;
+bool set_handler(struct sigaction* before) {
   struct sigaction action{};
   action.sa_sigaction = on_bus_error;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   ::sigemptyset(&action.sa_mask);
-  return ::sigaction(SIGBUS, &action, &handler_before) == 0;
+  return ::sigaction(SIGBUS, &action, before) == 0;
+}
+
+// False if the system has no more keys.
+bool install_handler() {
+  crash::install();  // before this one, which must be the first to be called
+  return ::pthread_key_create(&read_now, nullptr) == 0 && set_handler(&handler_before);
 }
 
 // False if another library or the user has set a handler since: then a truncated file would end
-// the process.
+// the process. One that was removed is set again.
 bool has_handler() {
-  struct sigaction action;
-  return ::sigaction(SIGBUS, nullptr, &action) == 0 && (action.sa_flags & SA_SIGINFO) != 0 &&
-         action.sa_sigaction == on_bus_error;
+  struct sigaction now;
+  if (::sigaction(SIGBUS, nullptr, &now) != 0) return false;
+  if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_bus_error) return true;
+  return (is_removed(now) || is_same_handler(now, handler_before)) && set_handler(nullptr);
 }
 
 // False if the thread has blocked the signal, as threads of some servers have: its handler would
