@@ -175,6 +175,7 @@ std::shared_ptr<CacheEntry> DiskCache::open(const std::string& url, const Remote
   std::error_code error;
   fs::create_directory(path.parent_path(), error);
   auto entry = CacheEntry::create(path.string(), url, object);
+  writing_ -= blocks(kBlock + table);
   if (is_it(entry)) keep(url, entry);
   return is_it(entry) ? entry : nullptr;
 }
@@ -182,7 +183,10 @@ std::shared_ptr<CacheEntry> DiskCache::open(const std::string& url, const Remote
 void DiskCache::store(CacheEntry& entry, int64_t first, int64_t count, const std::byte* from) {
   if (!writable_ || count == 0) return;
   const int64_t bytes = blocks(entry.run_bytes(first, count));
-  if (!reserve(bytes) || entry.store(first, count, from)) return;
+  if (!reserve(bytes)) return;
+  const bool stored = entry.store(first, count, from);
+  writing_ -= bytes;
+  if (stored) return;
   used_->fetch_sub(bytes);  // the disk is full
   not_before_ = (Clock::now() + kPause).time_since_epoch().count();
 }
@@ -192,8 +196,11 @@ int64_t DiskCache::used_bytes() const { return used_ == nullptr ? 0 : used_->loa
 bool DiskCache::reserve(int64_t bytes) {
   if (Clock::now().time_since_epoch().count() < not_before_) return false;
   const auto fits = [&] {
-    if (used_->fetch_add(bytes) + bytes <= quota_) return true;
-    used_->fetch_sub(bytes);
+    writing_ += bytes;
+    int64_t used = used_->load();
+    while (used + bytes <= quota_)
+      if (used_->compare_exchange_weak(used, used + bytes)) return true;
+    writing_ -= bytes;
     return false;
   };
   if (bytes > quota_) return false;
@@ -229,11 +236,14 @@ bool DiskCache::evict(int64_t bytes) {
   if (!own.owns_lock()) return false;
   const TryLock lock(folder_ / "lock");
   if (!lock) return false;
+  // Before the files are counted: what was reserved and is not written yet belongs to the total,
+  // and so does what is reserved meanwhile.
+  const int64_t seen = used_->load(), writing = writing_.load();
   const auto protected_since = oldest_user();
   std::vector<Stored> entries = list_entries(folder_);
   std::sort(entries.begin(), entries.end(),
             [](const Stored& a, const Stored& b) { return a.used < b.used; });
-  int64_t total = 0;
+  int64_t total = writing;
   for (const Stored& e : entries) total += e.bytes;
   const auto goal = static_cast<int64_t>(kKeptShare * static_cast<double>(quota_)) - bytes;
   if (total > quota_ - bytes) {
@@ -242,7 +252,7 @@ bool DiskCache::evict(int64_t bytes) {
       if (::unlink(e.path.c_str()) == 0) total -= e.bytes;
     }
   }
-  used_->store(total);  // also what crashes and damaged files have made wrong
+  used_->fetch_add(total - seen);  // corrects what crashes and damaged files have made wrong
   return total <= quota_ - bytes;
 }
 

@@ -51,6 +51,7 @@ class DiskCache {
   const int64_t quota_;
   bool writable_ = false;
   int user_ = -1;                         // descriptor of the file that says that we live
+  std::atomic<int64_t> writing_ = 0;      // reserved, and not written yet
   std::atomic<int64_t>* used_ = nullptr;  // in memory that is shared with other processes
   std::mutex evicting_;
   std::atomic<Clock::rep> not_before_ = 0;  // when storing is tried again
