@@ -48,6 +48,19 @@ def calls_in(log: Path) -> Calls:
     return read
 
 
+def use_stand_in(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, name: str, library: Path, log_variable: str
+) -> Calls:
+    """Makes pipelines use a fake library; returns what reads its calls of a function."""
+    gc.collect()  # what earlier tests left calls nothing any more
+    log = folder / "calls"
+    monkeypatch.setenv("TORCHDALI_EMULATE_GPU", "1")
+    monkeypatch.setenv(f"TORCHDALI_{name}", "1")
+    monkeypatch.setenv(f"TORCHDALI_{name}_LIBRARY", str(library))
+    monkeypatch.setenv(log_variable, str(log))
+    return calls_in(log)
+
+
 @pytest.fixture(scope="session")
 def fake_nvcuvid(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Returns the fake library of NVDEC; it stays loaded, so all tests share one."""
@@ -57,14 +70,7 @@ def fake_nvcuvid(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def nvdec_calls(fake_nvcuvid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
     """Makes pipelines use the fake library; returns what reads its calls of a function."""
-    gc.collect()  # what earlier tests left calls nothing any more
-    log = tmp_path / "calls"
-    monkeypatch.setenv("TORCHDALI_EMULATE_GPU", "1")
-    monkeypatch.setenv("TORCHDALI_NVDEC_LIBRARY", str(fake_nvcuvid))
-    monkeypatch.setenv("FAKE_NVCUVID_LOG", str(log))
-    monkeypatch.setenv("TORCHDALI_NVDEC", "1")
-
-    return calls_in(log)
+    return use_stand_in(monkeypatch, tmp_path, "NVDEC", fake_nvcuvid, "FAKE_NVCUVID_LOG")
 
 
 @pytest.fixture
@@ -84,13 +90,7 @@ def fake_cufile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def cufile_calls(fake_cufile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
     """Makes pipelines use the fake library; returns what reads its calls of a function."""
-    gc.collect()
-    log = tmp_path / "calls"
-    monkeypatch.setenv("TORCHDALI_EMULATE_GPU", "1")
-    monkeypatch.setenv("TORCHDALI_GDS_LIBRARY", str(fake_cufile))
-    monkeypatch.setenv("FAKE_CUFILE_LOG", str(log))
-    monkeypatch.setenv("TORCHDALI_GDS", "1")
-    return calls_in(log)
+    return use_stand_in(monkeypatch, tmp_path, "GDS", fake_cufile, "FAKE_CUFILE_LOG")
 
 
 @pytest.fixture
