@@ -1320,8 +1320,8 @@ def video(
     `file_list`, which may have a range for each. Frames are found by their presentation times,
     so that they are exact for variable frame rates too. Files are decoded on the CPU by
     FFmpeg's libraries, which are loaded when the reader is made; docs/guide/video.md has more.
-    With device="gpu", the GPU's decoder (NVDEC) decodes the files that it can, and the CPU the
-    others, whose frames are copied.
+    With device="gpu", the CPU decodes and frames are copied, unless the environment variable
+    TORCHDALI_NVDEC asks for the GPU's decoder.
 
     Args:
         sequence_length: int, required. Frames of a sequence, 1 or more.
@@ -1503,8 +1503,8 @@ def video_resize(
     `file_list`, which may have a range for each. Frames are found by their presentation times,
     so that they are exact for variable frame rates too. Files are decoded on the CPU by
     FFmpeg's libraries, which are loaded when the reader is made; docs/guide/video.md has more.
-    With device="gpu", the GPU's decoder (NVDEC) decodes the files that it can, and the CPU the
-    others, whose frames are copied.
+    With device="gpu", the CPU decodes and frames are copied, unless the environment variable
+    TORCHDALI_NVDEC asks for the GPU's decoder.
 
     Args:
         sequence_length: int, required. Frames of a sequence, 1 or more.

@@ -91,8 +91,8 @@ TORCHDALI_OPERATOR("decoders.video")
         "Decodes videos, or chosen frames of them, to RGB, with FFmpeg's libraries: whatever "
         "containers and codecs the installed ones know. The frames are exact, also with variable "
         "rates, B-frames and cut files; only the packets that they depend on are decoded. With "
-        "`device=\"mixed\"`, the GPU's decoder (NVDEC) decodes the files that it can, and the CPU "
-        "the others, whose frames are copied; docs/guide/video.md says which.")
+        "`device=\"mixed\"`, the CPU decodes and frames are copied, unless the environment "
+        "variable TORCHDALI_NVDEC asks for the GPU's decoder (docs/guide/video.md).")
     .input("encoded", "Encoded video files, uint8, 1-D.")
     .output("video", "Frames, uint8, layout \"FHWC\", RGB.")
     .with(add_video_decoder_args)

@@ -174,8 +174,8 @@ TORCHDALI_OPERATOR("experimental.inputs.video")
         "fn.decoders.video, it needs no memory for a whole decoded video.\n\n"
         "feed_input() takes one file at a time: a list of one 1-D array of uint8, or an array "
         "[1, bytes]. It raises an error for data that is no video. With "
-        "`device=\"mixed\"`, the GPU's decoder (NVDEC) decodes the files that it can, and the CPU "
-        "the others, whose frames are copied.")
+        "`device=\"mixed\"`, the CPU decodes and frames are copied, unless the environment "
+        "variable TORCHDALI_NVDEC asks for the GPU's decoder.")
     .output("frames", "Sequences of frames of the video, uint8, layout \"FHWC\", RGB.")
     .with(add_video_input_args)
     .parts("host_part.experimental.inputs.video", "decoders.video_device_part")

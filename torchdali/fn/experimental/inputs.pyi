@@ -32,9 +32,9 @@ def video(
     needs no memory for a whole decoded video.
 
     feed_input() takes one file at a time: a list of one 1-D array of uint8, or an array [1,
-    bytes]. It raises an error for data that is no video. With `device="mixed"`, the GPU's
-    decoder (NVDEC) decodes the files that it can, and the CPU the others, whose frames are
-    copied.
+    bytes]. It raises an error for data that is no video. With `device="mixed"`, the CPU decodes
+    and frames are copied, unless the environment variable TORCHDALI_NVDEC asks for the GPU's
+    decoder.
 
     Args:
         sequence_length: int, required. Number of frames of a sequence, 1 or more.

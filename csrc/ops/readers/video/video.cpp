@@ -108,9 +108,8 @@ constexpr const char* kDoc =
     "are exact for variable frame rates too. Files are decoded on the CPU by FFmpeg's libraries, "
     "which are loaded when the reader is made; docs/guide/video.md has more.";
 constexpr const char* kOnGpu =
-    " With device=\"gpu\", the GPU's decoder (NVDEC) decodes the files that it can, and the CPU "
-    "the "
-    "others, whose frames are copied.";
+    " With device=\"gpu\", the CPU decodes and frames are copied, unless the environment variable "
+    "TORCHDALI_NVDEC asks for the GPU's decoder.";
 
 TORCHDALI_OPERATOR("readers.video")
     .doc(std::string("Reads sequences of frames from videos.\n\n") + kDoc + kOnGpu)
