@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -156,16 +157,29 @@ void test_other_bus_errors_reach_the_handler_before(const fs::path& folder) {
   EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
 }
 
-void test_without_the_handler_nothing_is_read(const fs::path& folder) {
+// The exit status of the child says what read() returned after `replace` of the signal's handler.
+int status_of_read_after(const fs::path& folder, const std::function<void()>& replace) {
   const std::string path = write(folder / "replaced");
-  const int status = status_of([&] {
+  return status_of([&] {
     const File mapped(path);
     const Mapping* mapping = mapped.mapping();
-    std::signal(SIGBUS, SIG_DFL);
+    replace();
+    const bool whole = mapping->usable() && mapping->read(0, 10, sum);
     fs::resize_file(path, 0);
-    if (mapping->usable() || mapping->read(0, 10, sum)) std::_Exit(1);
+    const bool missing = mapping->read(0, 10, sum);
+    std::_Exit((whole ? 1 : 0) + (missing ? 2 : 0));
   });
+}
+
+void test_behind_another_handler_nothing_is_read(const fs::path& folder) {
+  const int status =
+      status_of_read_after(folder, [] { std::signal(SIGBUS, [](int) { std::_Exit(42); }); });
   EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+void test_a_handler_that_was_removed_is_set_again(const fs::path& folder) {
+  const int status = status_of_read_after(folder, [] { std::signal(SIGBUS, SIG_DFL); });
+  EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 1);
 }
 
 void test_a_thread_that_blocks_the_signal_reads_nothing(const fs::path& folder) {
@@ -192,7 +206,8 @@ int main() {
   fs::create_directories(folder);
   // First, while the process has no handler of its own.
   test_other_bus_errors_reach_the_handler_before(folder);
-  test_without_the_handler_nothing_is_read(folder);
+  test_behind_another_handler_nothing_is_read(folder);
+  test_a_handler_that_was_removed_is_set_again(folder);
   test_bytes_are_those_of_the_file(folder);
   test_bytes_outside_of_the_mapping_are_not_read(folder);
   test_an_exception_passes(folder);
