@@ -6,8 +6,11 @@ set -euo pipefail
 
 venv=$1 base=$2
 torch=$("$base" -c 'import torch; print("torch==" + torch.__version__)')
-"$venv/bin/python" -c "import torchvision, timm, torch, sys; sys.exit('$torch' != 'torch==' + torch.__version__)" \
-  2>/dev/null && exit 0
+# Their versions, not an import: torchvision's operators do not load beside every build of torch.
+installed=$("$venv/bin/python" -c 'from importlib.metadata import version
+version("torchvision"), version("timm")
+print("torch==" + version("torch"))' 2>/dev/null) || true
+[ "$installed" != "$torch" ] || exit 0
 "$base" -m venv --clear "$venv"
 site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
 "$base" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' >"$site/base.pth"
