@@ -27,9 +27,13 @@ Matrix3 rotation(const Turn& turn, bool volume) {
   if (!volume) return {{{c, -s, 0}, {s, c, 0}, {0, 0, 1}}};
   const auto [x, y, z] = turn.axis;
   const double t = 1 - c;
-  return {{{x * x * t + c, x * y * t + z * s, x * z * t - y * s},
-           {y * x * t - z * s, y * y * t + c, y * z * t + x * s},
-           {z * x * t + y * s, z * y * t - x * s, z * z * t + c}}};
+  Matrix3 m = {{{x * x * t + c, x * y * t + z * s, x * z * t - y * s},
+                {y * x * t - z * s, y * y * t + c, y * z * t + x * s},
+                {z * x * t + y * s, z * y * t - x * s, z * z * t + c}}};
+  // Floats, as DALI's: the sine and the cosine of 45 degrees are equal then.
+  for (auto& row : m)
+    for (double& value : row) value = static_cast<float>(value);
+  return m;
 }
 
 // Rotations, described frame by frame.

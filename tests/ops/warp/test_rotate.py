@@ -44,6 +44,8 @@ CASES += [
     for angle in (10.0, 79.6, -200.0)
 ]
 CASES += [
+    # The sine and the cosine are equal, as floats.
+    case("DHWC", (5, 6, 7, 1), angle=45.0, axis=[1.0, 0.0, 0.0]),
     case(angle=10.0, keep_size=True),
     case(angle=10.0, size=[9.5, 8], keep_size=True),
     case(angle=PerSample([10.0, -50.0, 200.0]), shape=[(9, 12, 1), (20, 7, 1)]),
