@@ -179,6 +179,8 @@ def test_palette_of_a_tiff_is_applied(depth):
     indices = rng.integers(0, 2**depth, (21, 34, 1))
     data = tiff(indices, depth, TIFF_PALETTE, palette=palette)
     assert np.array_equal(decode_one(data), palette[indices[..., 0]] >> 8)
+    tiles = tiff(indices, depth, TIFF_PALETTE, palette=palette, tile=16)
+    assert np.array_equal(decode_one(tiles), decode_one(data))
     small = tiff(indices, depth, TIFF_PALETTE, palette=palette >> 8)  # as some writers do
     assert np.array_equal(decode_one(small), decode_one(data))
 
