@@ -147,7 +147,10 @@ void decode_webp(Bytes bytes, const ImageInfo& info, PixelTarget& target) {
   WebPDecoderConfig config;
   TORCHDALI_CHECK_KIND(kRuntime, WebPInitDecoderConfig(&config), "libwebp has another version");
   const Span x = with_neighbors(region.x, region.width, info.width);
-  const Span y = with_neighbors(region.y, region.height, info.height);
+  Span y = with_neighbors(region.y, region.height, info.height);
+  // libwebp predicts alpha in the first row of a crop as if there were no row above (1.2.4;
+  // the horizontal filter of lossy files).
+  if (alpha) y.begin = 0;
   const int64_t width = x.end - x.begin, height = y.end - y.begin;
   if (width != info.width || height != info.height) {
     config.options.use_cropping = 1;
