@@ -87,12 +87,7 @@ ImageInfo peek_webp(Bytes bytes) {
       read_lossless_size(chunk.data, info);
       found = true;
     } else if (chunk.is("EXIF")) {
-      // Some writers store the header of a JPEG's segment, too.
-      constexpr char kPrefix[] = "Exif\0";
-      Bytes data = chunk.data;
-      if (data.size() >= sizeof(kPrefix) && std::memcmp(data.data(), kPrefix, sizeof(kPrefix)) == 0)
-        data = data.subspan(sizeof(kPrefix));
-      info.orientation = exif_orientation(data);
+      info.orientation = exif_orientation(chunk.data).value_or(1);
     }
   }
   TORCHDALI_CHECK_KIND(kData,
