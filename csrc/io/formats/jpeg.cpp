@@ -87,6 +87,7 @@ void read_frame(const Segment& segment, Bytes bytes, ImageInfo& info) {
 }  // namespace
 
 ImageInfo peek_jpeg(Bytes bytes) {
+  constexpr uint8_t kJpegLs = 0xF7;  // its frame header (ITU-T T.87)
   ImageInfo info{.format = ImageFormat::kJpeg};
   ByteReader reader(bytes, Endian::kBig);
   reader.skip(2);
@@ -95,6 +96,8 @@ ImageInfo peek_jpeg(Bytes bytes) {
     const Segment segment = next_segment(reader);
     TORCHDALI_CHECK_KIND(kData, !segment.ends_header(),
                          "the JPEG file is broken: it has no frame header");
+    TORCHDALI_CHECK_KIND(kUnsupported, segment.marker != kJpegLs, "JPEG-LS files are not supported",
+                         to_fix("convert the file"));
     if (!orientation) orientation = orientation_of(segment);
     if (!is_start_of_frame(segment.marker)) continue;
     read_frame(segment, bytes, info);
