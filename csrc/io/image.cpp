@@ -54,6 +54,8 @@ bool is_jxl(Bytes b) {
 const char* unsupported_format(Bytes b) {
   if (starts_with(b, "GIF87a"sv) || starts_with(b, "GIF89a"sv)) return "GIF";
   if (starts_with(b, "P7\n"sv)) return "PAM";
+  if (starts_with(b, "PF\n"sv) || starts_with(b, "Pf\n"sv)) return "PFM";
+  if (starts_with(b, "II\xBC"sv)) return "JPEG XR";
   if (starts_with(b, "ftyphei"sv, 4) || starts_with(b, "ftypmif1"sv, 4)) return "HEIF";
   return nullptr;
 }

@@ -53,7 +53,7 @@ ImageInfo peek_png(Bytes bytes) {
     if (length > reader.left() || std::memcmp(name.data(), "IEND", 4) == 0) break;
     const auto data = reader.take(length);
     if (std::memcmp(name.data(), "eXIf", 4) == 0) {
-      info.orientation = exif_orientation(data);
+      info.orientation = exif_orientation(data).value_or(1);
       break;
     }
     if (reader.left() < 4) break;

@@ -209,7 +209,8 @@ void decode_tiff_as(TiffBlocks& blocks, const Tiff& header, int channels, PixelT
   const int64_t block_bytes = static_cast<int64_t>(grid.bytes());
   auto* data = static_cast<uint8_t*>(
       target.scratch().allocate(static_cast<size_t>(block_bytes * columns * planes)));
-  T* samples = TiffPainter<T>::allocate(target, region.width * channels);
+  const int64_t stored = grid.samples * planes;  // of a pixel: one if it is an index
+  T* samples = TiffPainter<T>::allocate(target, region.width * stored);
   const bool as_stored =
       painter.keeps() && columns == 1 && planes == 1 && grid.bits == 8 * sizeof(T);
   const int64_t bottom = region.y + region.height;
@@ -234,7 +235,7 @@ void decode_tiff_as(TiffBlocks& blocks, const Tiff& header, int channels, PixelT
           const int64_t count = std::min(left + grid.width, region.x + region.width) - begin;
           unpack(line + (plane * columns + i) * block_bytes, (begin - left) * grid.samples,
                  count * grid.samples, grid.bits, indices, planes,
-                 samples + (begin - region.x) * channels + plane);
+                 samples + (begin - region.x) * stored + plane);
         }
       }
       target.write(y - region.y, painter(samples));

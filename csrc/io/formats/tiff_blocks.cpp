@@ -91,7 +91,8 @@ void TiffBlocks::raise_error() const {
   const auto says = [text](std::string_view part) { return text.find(part) != text.npos; };
   if (says("ut of memory") || says("No space"))
     raise(ErrorKind::kRuntime, "libtiff has no memory for the image: ", text);
-  if (says("not configured") || says("not supported") || says("not implemented"))
+  if (says("not configured") || says("not supported") || says("not implemented") ||
+      says("can not handle"))
     raise(ErrorKind::kUnsupported, "libtiff does not support this TIFF file: ", text,
           to_fix("convert the file, or leave it out"));
   raise(ErrorKind::kData,

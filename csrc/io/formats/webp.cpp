@@ -87,12 +87,7 @@ ImageInfo peek_webp(Bytes bytes) {
       read_lossless_size(chunk.data, info);
       found = true;
     } else if (chunk.is("EXIF")) {
-      // Some writers store the header of a JPEG's segment, too.
-      constexpr char kPrefix[] = "Exif\0";
-      Bytes data = chunk.data;
-      if (data.size() >= sizeof(kPrefix) && std::memcmp(data.data(), kPrefix, sizeof(kPrefix)) == 0)
-        data = data.subspan(sizeof(kPrefix));
-      info.orientation = exif_orientation(data);
+      info.orientation = exif_orientation(chunk.data).value_or(1);
     }
   }
   TORCHDALI_CHECK_KIND(kData,
@@ -147,7 +142,10 @@ void decode_webp(Bytes bytes, const ImageInfo& info, PixelTarget& target) {
   WebPDecoderConfig config;
   TORCHDALI_CHECK_KIND(kRuntime, WebPInitDecoderConfig(&config), "libwebp has another version");
   const Span x = with_neighbors(region.x, region.width, info.width);
-  const Span y = with_neighbors(region.y, region.height, info.height);
+  Span y = with_neighbors(region.y, region.height, info.height);
+  // libwebp predicts alpha in the first row of a crop as if there were no row above (1.2.4;
+  // the horizontal filter of lossy files).
+  if (alpha) y.begin = 0;
   const int64_t width = x.end - x.begin, height = y.end - y.begin;
   if (width != info.width || height != info.height) {
     config.options.use_cropping = 1;

@@ -171,6 +171,24 @@ def test_exif_orientation_of_a_jpeg_is_applied(orientation, channels):
     assert np.array_equal(decode_one(data, adjust_orientation=False), decode_with_pillow(data))
 
 
+def test_the_first_exif_orientation_before_the_scan_of_a_jpeg_counts():
+    turned, other = (jpeg(ramp(21, 34, 3), orientation=o) for o in (6, 8))
+    plain = without_segment(turned, 0xE1)
+    tables = plain.index(b"\xff\xc4")  # behind the frame header
+    at = turned.index(b"\xff\xe1")
+    exif, exif_8 = (
+        d[at : at + 2 + struct.unpack(">H", d[at + 2 : at + 4])[0]] for d in (turned, other)
+    )
+    damaged = exif[:10] + bytes(len(exif) - 10)
+    expected = np.rot90(decode_one(plain), -1)
+    for segments in (exif, exif + exif_8, exif + damaged, damaged + exif):
+        data = plain[:2] + segments + plain[2:]
+        assert np.array_equal(decode_one(data), expected)
+    late = plain[:tables] + exif + plain[tables:]
+    assert np.array_equal(decode_one(late), expected)
+    assert decode("peek_image_shape", [late])[0].tolist() == [34, 21, 3]
+
+
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_exif_orientation_may_be_a_number_of_32_bits(order):
     signature = b"II" if order == "<" else b"MM"

@@ -83,6 +83,9 @@ BAD = {
     "huge PNM": (b"P6 60000 60000 255\n" + bytes(1000), "60000 x 60000 pixels, more than"),
     "HEIF": (b"\0\0\0\x18ftypheic" + bytes(50), "HEIF.*does not decode"),
     "GIF": (b"GIF89a" + bytes(50), "GIF.*does not decode"),
+    "PFM": (b"PF\n1 1\n-1.0\n" + bytes(12), "PFM.*does not decode"),
+    "JPEG XR": (b"II\xbc\1" + bytes(50), "JPEG XR.*does not decode"),
+    "JPEG-LS": (b"\xff\xd8\xff\xf7\0\x0b\x08\0\1\0\1\1\1\x11\0", "JPEG-LS"),
 }
 
 

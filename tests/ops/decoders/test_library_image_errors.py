@@ -102,6 +102,7 @@ UNSUPPORTED = {
     "TIFF of signed samples": (tiff(RGB, tags={SAMPLE_FORMAT: 2}), "signed samples of 8 bits"),
     "TIFF of 16-bit indices": (tiff(RGB[..., :1], 16, TIFF_PALETTE), "indices of 16 bits"),
     "TIFF of 5 channels": (tiff(ramp(9, 9, 5)), "5 samples per pixel"),
+    "TIFF of a mask": (tiff(RGB[..., :1], tags={262: 4}), "libtiff does not support"),
     "TIFF of an unknown compression": (tiff(RGB, tags={259: 4242}), "libtiff does not support"),
     "animated WebP": (animated(), "animated WebP"),
     "JP2 of 5 channels": (

@@ -179,6 +179,8 @@ def test_palette_of_a_tiff_is_applied(depth):
     indices = rng.integers(0, 2**depth, (21, 34, 1))
     data = tiff(indices, depth, TIFF_PALETTE, palette=palette)
     assert np.array_equal(decode_one(data), palette[indices[..., 0]] >> 8)
+    tiles = tiff(indices, depth, TIFF_PALETTE, palette=palette, tile=16)
+    assert np.array_equal(decode_one(tiles), decode_one(data))
     small = tiff(indices, depth, TIFF_PALETTE, palette=palette >> 8)  # as some writers do
     assert np.array_equal(decode_one(small), decode_one(data))
 
@@ -304,6 +306,17 @@ def test_regions_equal_the_crop_of_the_whole_image(name, args):
             **args,
         )[0]
         assert np.array_equal(part, whole[top:bottom, left:right]), (top, bottom, left, right)
+
+
+def test_regions_of_a_lossy_webp_have_the_alpha_of_the_whole_image():
+    y, x = np.mgrid[:37, :51]
+    pixels = np.stack([6 * y, 0 * x, 0 * x, (7 * y + 2 * x) % 256], axis=2)
+    data = saved(pixels, "WEBP", quality=80, method=0)
+    assert data[data.index(b"ALPH") + 8] >> 2 & 3 == 1  # filtered horizontally
+    whole = decode_one(data, output_type=types.ANY_DATA)
+    box = {"start": [20, 8], "end": [30, 33], "axes": [0, 1]}
+    part = decode("decoders.image_slice", [data], **box, output_type=types.ANY_DATA)[0]
+    assert np.array_equal(part, whole[20:30, 8:33])
 
 
 @for_each("orientation", [2, 3, 6, 7])
