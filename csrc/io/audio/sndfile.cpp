@@ -135,6 +135,10 @@ class SndfileReader final : public AudioReader {
  public:
   SndfileReader(Bytes bytes, const sndfile::Api& api)
       : api_(api), bytes_(bytes), memory_(memory_of(bytes)) {
+    TORCHDALI_CHECK_KIND(kUnsupported, !is_chained_ogg(bytes),
+                         "the Ogg file has several streams, one after another, of which "
+                         "libsndfile decodes the first only",
+                         to_fix("join them to one stream, for example with ffmpeg"));
     const sndfile::Info info = open();
     try {
       examine(info);
