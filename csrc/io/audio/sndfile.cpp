@@ -10,8 +10,11 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "core/error.h"
+#include "io/audio/mpeg_frames.h"
+#include "io/audio/ogg_pages.h"
 #include "io/audio/sndfile_library.h"
 #include "kernels/audio/pcm.h"
 
@@ -63,12 +66,22 @@ const char* unsupported_format(Bytes b) {
 
 // A file in memory, for libsndfile.
 struct Memory {
+  std::vector<uint8_t> first;  // before the bytes
   Bytes bytes;
   int64_t at = 0;
 
   static Memory& of(void* user) { return *static_cast<Memory*>(user); }
-  int64_t size() const { return static_cast<int64_t>(bytes.size()); }
+  int64_t size() const { return std::ssize(first) + std::ssize(bytes); }
 };
+
+// Of an MP3 file that does not say its length, libsndfile would guess it from the first frames, and
+// cut off the rest.
+Memory memory_of(Bytes bytes) {
+  if (is_mpeg(bytes))
+    if (auto counted = count_mp3_frames(bytes))
+      return {.first = std::move(counted->first), .bytes = counted->rest};
+  return {.first = {}, .bytes = bytes};
+}
 
 int64_t seek_memory(int64_t offset, int whence, void* user) {
   Memory& m = Memory::of(user);
@@ -81,10 +94,18 @@ int64_t seek_memory(int64_t offset, int whence, void* user) {
 
 int64_t read_memory(void* to, int64_t count, void* user) {
   Memory& m = Memory::of(user);
-  const int64_t some = std::clamp<int64_t>(count, 0, m.size() - m.at);
-  if (some > 0) std::memcpy(to, m.bytes.data() + m.at, static_cast<size_t>(some));
-  m.at += some;
-  return some;
+  int64_t done = 0;
+  const auto copy = [&](Bytes part, int64_t begin) {
+    const int64_t from = m.at - begin;
+    const int64_t some = std::clamp<int64_t>(count - done, 0, std::ssize(part) - from);
+    if (some > 0)
+      std::memcpy(static_cast<char*>(to) + done, part.data() + from, static_cast<size_t>(some));
+    m.at += some;
+    done += some;
+  };
+  if (m.at < std::ssize(m.first)) copy(m.first, 0);
+  if (m.at >= std::ssize(m.first)) copy(m.bytes, std::ssize(m.first));
+  return done;
 }
 
 sndfile::VirtualFile memory_file = {
@@ -112,19 +133,13 @@ std::shared_mutex opening;
 
 class SndfileReader final : public AudioReader {
  public:
-  SndfileReader(Bytes bytes, const sndfile::Api& api) : api_(api), memory_{.bytes = bytes} {
-    sndfile::Info info;
-    {
-      const std::shared_lock lock(opening);
-      open(info);
-    }
-    if (file_ == nullptr) {
-      const std::unique_lock lock(opening);
-      memory_.at = 0;
-      info = {};
-      open(info);
-      if (file_ == nullptr) raise_refused(bytes, api, api.error(nullptr));
-    }
+  SndfileReader(Bytes bytes, const sndfile::Api& api)
+      : api_(api), bytes_(bytes), memory_(memory_of(bytes)) {
+    TORCHDALI_CHECK_KIND(kUnsupported, !is_chained_ogg(bytes),
+                         "the Ogg file has several streams, one after another, of which "
+                         "libsndfile decodes the first only",
+                         to_fix("join them to one stream, for example with ffmpeg"));
+    const sndfile::Info info = open();
     try {
       examine(info);
     } catch (...) {
@@ -132,13 +147,15 @@ class SndfileReader final : public AudioReader {
       throw;
     }
   }
-  ~SndfileReader() override { api_.close(file_); }
+  ~SndfileReader() override {
+    if (file_ != nullptr) api_.close(file_);
+  }
 
   void seek(int64_t frame) override {
-    TORCHDALI_CHECK_KIND(kData, api_.seek(file_, frame, SEEK_SET) == frame, "the ", info_.format,
-                         " file is broken or truncated: it claims ", info_.frames,
-                         " frames, but has no frame ", frame);
-    next_ = frame;
+    const int64_t from = exact_position(frame);
+    if (api_.seek(file_, from, SEEK_SET) == from) next_ = from;
+    else restart();  // not at any frame of this encoding
+    skip(frame - next_);
   }
   void read(float* out, int64_t frames) override {
     check(frames, api_.readf_float(file_, out, frames));
@@ -153,12 +170,52 @@ class SndfileReader final : public AudioReader {
   }
 
  private:
-  void open(sndfile::Info& info) {
-    file_ = api_.open_virtual(&memory_file, sndfile::kRead, &info, &memory_);
+  sndfile::Info open() {
+    sndfile::Info info;
+    const auto try_open = [&] {
+      memory_.at = 0;
+      info = {};
+      file_ = api_.open_virtual(&memory_file, sndfile::kRead, &info, &memory_);
+      return file_ != nullptr;
+    };
+    {
+      const std::shared_lock lock(opening);
+      if (try_open()) return info;
+    }
+    const std::unique_lock lock(opening);
+    if (!try_open()) raise_refused(bytes_, api_, api_.error(nullptr));
+    return info;
+  }
+
+  void restart() {
+    api_.close(std::exchange(file_, nullptr));
+    open();
+    next_ = 0;
+  }
+
+  // Where to go so that decoding from there on gives `frame` as it is in the whole file.
+  int64_t exact_position(int64_t frame) const {
+    // A frame of MP3 has bits in those before it. Of the lowest rates, that is 22 of them.
+    constexpr int64_t kMp3Frames = 32, kMp3FrameLength = 1152;
+    if (encoding_ >= sndfile::kEncodingMpeg1 && encoding_ <= sndfile::kEncodingMpeg3)
+      return std::max<int64_t>(frame - kMp3Frames * kMp3FrameLength, 0);
+    if (encoding_ == sndfile::kEncodingVorbis) {
+      // libsndfile 1.2.2 counts the frames of the last page as if it were full.
+      const int64_t last_page = frames_of_last_ogg_page(bytes_);
+      if (last_page < 0) return 0;
+      return std::clamp<int64_t>(info_.frames - last_page, 0, frame);
+    }
+    return frame;
+  }
+
+  void skip(int64_t frames) {
+    std::array<float, kBlock> block;
+    const int64_t step = kBlock / info_.channels;
+    for (int64_t i = 0; i < frames; i += step) read(block.data(), std::min(step, frames - i));
   }
 
   void examine(const sndfile::Info& info) {
-    const char* name = format_of(memory_.bytes);
+    const char* name = format_of(bytes_);
     info_ = {.frames = info.frames,
              .channels = info.channels,
              .rate = info.samplerate,
@@ -167,10 +224,10 @@ class SndfileReader final : public AudioReader {
                          info.channels > 0 && info.channels <= kMaxChannels && info.samplerate > 0,
                          "the ", info_.format, " file is broken: it claims ", info.channels,
                          " channels at ", info.samplerate, " Hz");
-    const int encoding = info.format & sndfile::kEncodingMask;
-    has_floats_ = encoding == sndfile::kEncodingFloat || encoding == sndfile::kEncodingDouble ||
-                  encoding == sndfile::kEncodingVorbis || encoding == sndfile::kEncodingOpus ||
-                  (encoding >= sndfile::kEncodingMpeg1 && encoding <= sndfile::kEncodingMpeg3);
+    encoding_ = info.format & sndfile::kEncodingMask;
+    has_floats_ = encoding_ == sndfile::kEncodingFloat || encoding_ == sndfile::kEncodingDouble ||
+                  encoding_ == sndfile::kEncodingVorbis || encoding_ == sndfile::kEncodingOpus ||
+                  (encoding_ >= sndfile::kEncodingMpeg1 && encoding_ <= sndfile::kEncodingMpeg3);
     // A length that is unusual for so few bytes counts only if its end is there, before memory
     // is taken for it.
     constexpr int64_t kUsual = 128;  // frames per byte
@@ -195,7 +252,6 @@ class SndfileReader final : public AudioReader {
 
   template <class T>
   void read_floats(T* out, int64_t frames) {
-    constexpr int64_t kBlock = 4096;
     alignas(64) std::array<float, kBlock> block;
     const int64_t step = kBlock / info_.channels;
     for (int64_t i = 0; i < frames; i += step) {
@@ -205,9 +261,13 @@ class SndfileReader final : public AudioReader {
     }
   }
 
+  static constexpr int64_t kBlock = 4096;  // values
+
   const sndfile::Api& api_;
+  const Bytes bytes_;
   Memory memory_;
   sndfile::File* file_ = nullptr;
+  int encoding_ = 0;
   bool has_floats_ = false;
   int64_t next_ = 0;
 };

@@ -129,6 +129,9 @@ std::optional<WavHeader> read_wav_header(std::span<const uint8_t> bytes) {
   std::optional<Format> format;
   uint64_t long_size = kUnknownSize;  // from the chunk `ds64`
   ByteReader in(bytes);
+  in.seek(4);
+  constexpr uint32_t kOpenSize = 8;  // what some programs write until they close the file
+  const bool is_open = in.u32() == kOpenSize;
   in.seek(12);
   while (in.left() >= 8) {
     const std::string_view tag = tag_at(bytes, in.position());
@@ -142,7 +145,7 @@ std::optional<WavHeader> read_wav_header(std::span<const uint8_t> bytes) {
       WavHeader header{.type = *type, .channels = format->channels, .rate = format->rate};
       header.data = in.position();
       uint64_t data_size = size == kUnknownSize ? long_size : size;
-      if (data_size == kUnknownSize) data_size = in.left();
+      if (data_size == kUnknownSize || (data_size == 0 && is_open)) data_size = in.left();
       data_size = std::min<uint64_t>(data_size, in.left());
       header.frames = static_cast<int64_t>(data_size / static_cast<uint64_t>(header.frame_bytes()));
       return header;

@@ -179,6 +179,35 @@ def test_other_files_are_decoded_by_libsndfile(container, encoding):
         assert np.array_equal(decode(file, dtype=types.INT16), integers)
 
 
+def test_a_part_of_the_last_page_of_a_vorbis_file():
+    # 99,999 is in the middle of the last page, where libsndfile's own positions are wrong.
+    file = encoded(sound(100000, 2), "OGG", "VORBIS")
+    whole = decode(file)
+    for begin in (94000, 97000, 99999):
+        part = decode(file, start=begin / 16000, duration=0.01)
+        assert np.array_equal(part, whole[begin : begin + 160])
+
+
+@for_each("encoding", ["GSM610", "NMS_ADPCM_16"])
+def test_a_part_of_a_file_in_which_libsndfile_cannot_seek(encoding):
+    file = encoded(sound(4000), "WAV", encoding)
+    assert np.array_equal(decode(file, start=0.0123, duration=0.1), decode(file)[197:1797])
+
+
+@for_each("rate", [16000, 44100])
+def test_mp3_files_that_do_not_say_their_length(rate):
+    x = sound(50000) * np.linspace(1, 0, 50000)[:, None] ** 4  # fewer and fewer bits
+    file = encoded(x, "MP3", "MPEG_LAYER_III", rate)
+    whole = decode(file)
+    assert len(whole) == 50000
+    tag = max(file.find(b"Xing"), file.find(b"Info"))
+    assert tag > 0
+    counted = decode(file[file.index(b"\xff" + file[1:2], tag) :])
+    assert len(counted) % 576 == 0
+    delay = 576 + 529  # of the encoder and the decoder
+    assert np.allclose(counted[delay : delay + 50000], whole, atol=1e-6)
+
+
 def test_wav_files_of_unusual_form():
     x = to_pcm(sound(500, 2), 16)
     plain = wav(x)
@@ -192,6 +221,7 @@ def test_wav_files_of_unusual_form():
         wav(x, size=2**32 - 1),  # written to a pipe
         wav(x, size=2**31),
         plain + chunk(b"LIST", b"after the samples"),
+        plain[:4] + b"\x08\0\0\0" + plain[8:40] + bytes(4) + plain[44:],  # never closed
         wav(x, align=0),
         wav(x, bits_claimed=13),
     ):

@@ -74,6 +74,14 @@ def test_formats_that_are_recognized_only():
         decode(b"\0\0\0\x18ftypM4A " + bytes(100))
 
 
+@for_each("encoding", ["VORBIS", "OPUS"])
+def test_chained_streams(encoding):
+    first, second = (encoded(sound(20000, seed=i), "OGG", encoding) for i in range(2))
+    assert len(decode(first)) == 20000
+    with pytest.raises(UnsupportedError, match="several streams, one after another"):
+        decode(first + second)
+
+
 def test_without_the_library_the_error_says_what_to_install():
     program = """
 import sys
