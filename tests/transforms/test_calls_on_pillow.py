@@ -79,6 +79,31 @@ def test_pillow_does_what_operators_do(transform, keep_random_state):
         np.testing.assert_array_equal(np.asarray(made), np.asarray(want))
 
 
+@for_each("mode", ["RGBA", "LA"])
+def test_colors_of_transparent_pixels_do_not_count(mode, keep_random_state):
+    """Where an image is resized: colors are weighed by their opacity, as by Pillow."""
+    image = image_of(40, 30, "RGBA")
+    alpha = np.where(np.arange(30) < 17, 255, 0).astype(np.uint8)
+    image.putalpha(Image.fromarray(np.tile(alpha, (40, 1))))
+    image = image.convert(mode)
+    for transform in (
+        T.Resize((21, 16)),
+        T.RandomResizedCrop((21, 16), (1.0, 1.0), (0.75, 0.75)),
+        T.RandomResize(16, 17),
+        T.Compose([T.RandomShortestSize(16), T.ToImage(), T.ToPILImage()]),
+    ):
+        made = transform(image)
+        want = image.resize(made.size, Image.Resampling.BILINEAR)
+        assert made.mode == mode
+        made, want = np.asarray(made).astype(int), np.asarray(want)
+        alpha = want[..., -1:]
+        np.testing.assert_allclose(made[..., -1:], alpha, atol=1)
+        # What differs by 1 before it is divided by the opacity.
+        assert (np.abs(made - want) <= 1 + 2 * 255 / np.maximum(alpha, 1)).all(), transform
+    for same in (T.Resize((40, 30)), T.Resize((40, 30), "bicubic")):
+        np.testing.assert_array_equal(np.asarray(same(image)), np.asarray(image))
+
+
 def test_windows_of_crops_are_anywhere_in_the_padded_image(keep_random_state):
     torch.manual_seed(1)
     places = np.arange(30, dtype=np.uint8).reshape(5, 6) + 1

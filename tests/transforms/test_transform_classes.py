@@ -326,3 +326,46 @@ def test_at_once_gray_images_get_three_channels_and_lists_may_change(keep_random
     assert torch.equal(both(gray), gray.flip(1, 2))
     both.transforms.append(T.RandomApply([T.RandomInvert(1.0)], p=1.0))
     assert torch.equal(both(gray), 255 - gray.flip(1, 2))
+
+
+def test_arrays():
+    """NumPy arrays are "HWC" images; ToTensor makes floats of their bytes."""
+    chw = torch.from_numpy(photos(1)[0]).permute(2, 0, 1)
+    for array in (chw.permute(1, 2, 0).numpy(), chw.permute(1, 2, 0).numpy()[::-1, ::-1]):
+        tensor = torch.from_numpy(array.copy()).permute(2, 0, 1)
+        for transform in (
+            T.Resize((9, 8)),
+            T.CenterCrop(30),
+            T.RandomHorizontalFlip(1.0),
+            T.RandomInvert(1.0),
+            T.Compose([T.Pad(3), T.ToDtype(torch.float32, True)]),
+            T.Compose([T.Pad(3), T.ToTensor()]),
+            T.ToImage(),
+        ):
+            assert torch.equal(transform(array), transform(tensor)), transform
+        made = T.ToImage()(array)
+        assert made.is_contiguous()
+        assert not np.shares_memory(made.numpy(), array)
+        for to_tensor in (T.ToTensor(), T.Compose([T.Identity(), T.ToTensor()])):
+            torch.testing.assert_close(to_tensor(array), tensor / 255)
+        assert T.ToTensor()(array[..., 0]).shape == (1, *array.shape[:2])
+        assert np.array_equal(np.array(T.ToPILImage()(array)), array)
+
+
+def test_numbers_of_numpy():
+    """They are what Python's are, as in torchvision."""
+    five, half = np.int64(5), np.float32(0.5)
+    for ours, same in (
+        (T.Resize(five), T.Resize(5)),
+        (T.CenterCrop(five), T.CenterCrop(5)),
+        (T.RandomCrop((five, 4), five), T.RandomCrop((5, 4), 5)),
+        (T.RandomResizedCrop(five), T.RandomResizedCrop(5)),
+        (T.Pad(five, fill=half), T.Pad(5, fill=0.5)),
+        (T.RandomRotation(five), T.RandomRotation(5)),
+        (T.RandomAffine(five, shear=half), T.RandomAffine(5, shear=0.5)),
+        (T.ColorJitter(half), T.ColorJitter(0.5)),
+    ):
+        for name in ("size", "degrees", "shear", "brightness", "_pads"):
+            assert getattr(ours, name, None) == getattr(same, name, None), (ours, name)
+    with pytest.raises(TypeError, match="`size` is 1.5"):
+        T.CenterCrop(1.5)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 from torchdali import types
@@ -29,16 +30,16 @@ def height_and_width(name: str, size: Any) -> list[int]:
     Raises:
         ArgumentError, ArgumentTypeError: torchvision would refuse it.
     """
-    if isinstance(size, int):
-        return [size, size]
-    if not isinstance(size, Sequence) or not all(isinstance(value, int) for value in size):
+    if isinstance(size, Integral):  # also a number of NumPy's, as in torchvision
+        return [int(size)] * 2
+    if not isinstance(size, Sequence) or not all(isinstance(value, Integral) for value in size):
         raise _make(
             ArgumentTypeError,
             f"{name}: `size` is {size!r}, expected an integer or a sequence of one or two",
         )
     if len(size) not in (1, 2):
         raise _make(ArgumentError, f"{name}: `size` is {size!r}, expected (height, width)")
-    return [size[0], size[-1]]
+    return [int(size[0]), int(size[-1])]
 
 
 def check_range(name: str, argument: str, values: Any) -> list[float]:

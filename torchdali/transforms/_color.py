@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -83,12 +84,12 @@ def _interval(
     """Returns the interval that an argument of ColorJitter means; None: nothing changes."""
     if value is None:
         return None
-    if isinstance(value, (int, float)):
-        if value < 0:
+    if isinstance(value, Real):
+        if float(value) < 0:
             raise _make(
                 ArgumentError, f"ColorJitter: `{name}` is {value}, expected at least 0 or a pair"
             )
-        low, high = center - value, center + value
+        low, high = center - float(value), center + float(value)
         if name != "hue":
             low = max(low, 0.0)
     elif isinstance(value, Sequence) and len(value) == 2:

@@ -13,6 +13,7 @@ from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError,
 from torchdali.transforms._recognize import equivalent
 from torchdali.transforms._sample import Sample
 from torchdali.transforms._transform import Transform
+from torchdali.transforms._values import Identity
 
 __all__ = ["Compose"]
 
@@ -92,6 +93,8 @@ class Compose(Transform):
         """See Transform."""
         for transform in self.transforms:
             transform.record(sample)
+            # Others make tensors of arrays, also when they are called one after the other.
+            sample.is_array &= isinstance(transform, (Compose, Identity))
 
 
 # For each Compose, its transforms and what _groups() has made of them.

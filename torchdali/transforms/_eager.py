@@ -89,7 +89,7 @@ def run(transform: Any, inputs: tuple[Any, ...]) -> Any:
     """
     given = inputs if len(inputs) > 1 else inputs[0]
     if type(given) is _Tensor:
-        return _run_on_tensor(transform, given, given, follows=False, is_chw=True)[0]
+        return _run_on_tensor(transform, given, given, follows=False)[0]
     if is_pillow(given):
         return _run_on_pillow(transform, given, follows=False)[0]
     leaves = list(leaves_of(given))
@@ -162,12 +162,18 @@ def _run_on_image(transform: Any, image: Any, follows: bool) -> _Made:
     if is_pillow(image):
         return _run_on_pillow(transform, image, follows)
     tensor, _ = values.sample(image)
-    is_chw = isinstance(image, _Tensor)
-    if not is_chw and tensor.dim() == 2:
+    if isinstance(image, _Tensor):
+        if type(tensor) is not _Tensor:
+            tensor = tensor.as_subclass(_Tensor)
+        return _run_on_tensor(transform, image, tensor, follows)
+    if tensor.dim() == 2:
         tensor = tensor[..., None]
-    if type(tensor) is not _Tensor:
-        tensor = tensor.as_subclass(_Tensor)
-    return _run_on_tensor(transform, image, tensor, follows, is_chw)
+    if tensor.dim() == 3:  # else it is refused
+        tensor = tensor.permute(2, 0, 1)
+    made, traced, drawn = _run_on_tensor(transform, image, tensor, follows, is_array=True)
+    if isinstance(made, _Tensor) and not made.is_contiguous():
+        made = made.contiguous()  # not another view of the array
+    return made, traced, drawn
 
 
 def _run_on_pillow(transform: Any, image: Any, follows: bool) -> _Made:
@@ -193,9 +199,9 @@ def _run_on_pillow(transform: Any, image: Any, follows: bool) -> _Made:
 
 
 def _run_on_tensor(
-    transform: Any, image: Any, tensor: _Tensor, follows: bool, is_chw: bool
+    transform: Any, image: Any, tensor: _Tensor, follows: bool, is_array: bool = False
 ) -> _Made:
-    """Returns what a transform makes of an image, which was given as a tensor or an array."""
+    """Returns what a transform makes of an image "CHW", which was a tensor or an array."""
     shape = tensor.shape
     if len(shape) != 3:
         raise _make(
@@ -204,16 +210,16 @@ def _run_on_tensor(
             f"{list(shape)}",
         )
     values.check_strided(tensor)
-    channels = shape[0 if is_chw else 2]
     is_tensor = type(image) is _Tensor
     wraps = not is_tensor and kind_of(image) == "Image"
     gpu = devices.gpu_of(tensor)
-    traced = _trace(transform, "tensor", tensor.dtype, channels, follows, wraps, gpu >= 0).drawn()
+    kind = "array" if is_array else "tensor"
+    traced = _trace(transform, kind, tensor.dtype, shape[0], follows, wraps, gpu >= 0).drawn()
     drawn = _NOTHING
     if traced.program is None:
-        made = tensor if is_chw else tensor.permute(2, 0, 1)
+        made = tensor
     else:
-        if is_chw and traced.layout == "HWC":
+        if traced.layout == "HWC":
             tensor = tensor.permute(1, 2, 0)
         made, drawn = _result(traced, tensor, traced.layout, gpu)
     if not is_tensor or follows:
@@ -262,7 +268,10 @@ def _trace(
     wraps: bool,
     on_gpu: bool = False,
 ) -> _Traced:
-    """Returns what a transform records for a kind of images, which is recorded once."""
+    """Returns what a transform records for a kind of images, which is recorded once.
+
+    A kind is "pil", "tensor", or "array" of a tensor that was an array.
+    """
     known = _traced.get(transform)
     if known is None:
         known = _traced[transform] = {}
@@ -272,11 +281,13 @@ def _trace(
         _check_dtype(transform, dtype)
         chance, certain = transform.applied()
         name = type(transform).__name__
+        is_array = kind == "array"
+        kind = "tensor" if is_array else kind
 
         def traced_in(layout: Literal["CHW", "HWC"]) -> tuple[_Traced, bool]:
             node = placeholder("image", on_gpu)
             sample = Sample(node, kind, dtype, channels=channels, layout=layout)
-            sample.follows, sample.wraps = follows, wraps
+            sample.follows, sample.wraps, sample.is_array = follows, wraps, is_array
             try:
                 certain.record(sample)
                 return _compiled(name, sample, node, kind)

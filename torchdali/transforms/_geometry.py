@@ -9,6 +9,7 @@ from typing import Any
 from torchdali import fn, types
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, UnsupportedError, _make
+from torchdali.transforms._alpha import resampled, weighs_colors
 from torchdali.transforms._arguments import (
     check_range,
     filter_arguments,
@@ -25,6 +26,9 @@ __all__ = [
     "RandomResizedCrop",
     "RandomVerticalFlip",
     "Resize",
+    "mask_mode",
+    "resized",
+    "resized_size",
 ]
 
 
@@ -86,8 +90,8 @@ class Resize(Transform):
         max_size: int | None = None,
         antialias: bool | None = True,
     ) -> None:
-        if isinstance(size, int):
-            size = [size]
+        if size is not None and not isinstance(size, Sequence):
+            size = height_and_width("Resize", size)[:1]
         elif size is None and not isinstance(max_size, int):
             raise _make(
                 ArgumentError,
@@ -118,8 +122,8 @@ class Resize(Transform):
         size, longest = self.size, self.max_size
         sample.follow(lambda part: part.resize(*resized_size(part.canvas, size, longest), mode))
         if self.size is not None and len(self.size) == 2:
-            resized = fn.resize(sample.image, size=self.size, **arguments)
-            sample.set_image(_node(resized), *self.size)
+            arguments["size"] = self.size
+            sample.set_image(resized(sample, arguments), *self.size)
             return
         arguments["size_rounding"] = "truncate"
         if self.size is None:
@@ -128,8 +132,17 @@ class Resize(Transform):
             arguments["resize_shorter"] = self.size[0]
             if self.max_size is not None:
                 arguments["max_size"] = self.max_size
-        sample.image = _node(fn.resize(sample.image, **arguments))
+        sample.image = resized(sample, arguments)
         sample.set_size(None)
+
+
+def resized(sample: Sample, arguments: dict[str, Any], image: Any = None) -> DataNode:
+    """Returns the image of a sample, or another one there, resized by fn.resize."""
+
+    def resize(node: DataNode) -> Any:
+        return fn.resize(node, **arguments)
+
+    return resampled(sample, arguments["interp_type"], resize, image)
 
 
 def mask_mode(interpolation: str) -> str:
@@ -228,7 +241,7 @@ class RandomResizedCrop(Transform):
         arguments = self.filter_arguments(sample)
         if arguments["filter_edges"] != "cut":
             raise _make(UnsupportedError, f"{name}: antialias={self.antialias} of tensors")
-        if sample.follows:
+        if sample.follows or weighs_colors(sample, arguments["interp_type"]):
             self._record_window(sample, arguments)
             return
         cropped = fn.random_resized_crop(
@@ -251,7 +264,8 @@ class RandomResizedCrop(Transform):
         )
         image = sample.image
         cropped = fn.slice(image, start=start, shape=shape, axis_names="HW")
-        sample.set_image(_node(fn.resize(cropped, size=self.size, **arguments)), *self.size)
+        arguments["size"] = self.size
+        sample.set_image(resized(sample, arguments, cropped), *self.size)
 
         height, width = self.size
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import torch
@@ -102,7 +103,7 @@ def fill_values(name: str, fill: Any) -> list[float]:
     """
     if fill is None:
         return []
-    if isinstance(fill, (int, float)):
+    if isinstance(fill, Real):
         return [float(fill)]
     if not isinstance(fill, (Sequence, torch.Tensor)) or isinstance(fill, str):
         raise _make(

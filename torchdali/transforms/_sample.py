@@ -47,6 +47,7 @@ class Sample:
             `follow_together()` got.
         needs_one_size: whether torchvision checks that they are of images of this size.
         wraps: whether torchvision would have a tensor of its class Image here.
+        is_array: whether the user's NumPy array is here, of which ToTensor() makes a tensor.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class Sample:
         self.follows = False
         self.moves: list[tuple[Callable[..., Any], tuple[Any, ...] | None]] = []
         self.needs_one_size = False
-        self.wraps = False
+        self.wraps = self.is_array = False
 
     @property
     def has_more(self) -> bool:

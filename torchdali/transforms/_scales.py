@@ -13,7 +13,7 @@ from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.transforms._annotations import Annotation
 from torchdali.transforms._arguments import check_range, filter_arguments, interpolation_name
-from torchdali.transforms._geometry import mask_mode, resized_size
+from torchdali.transforms._geometry import mask_mode, resized, resized_size
 from torchdali.transforms._operations import Fill
 from torchdali.transforms._sample import Sample
 from torchdali.transforms._transform import RandomTransform, Transform
@@ -49,7 +49,7 @@ class _Scaling(Transform):
             part.resize(int(size[0]), int(size[1]), mode)
 
         sample.follow(follow, size, one_size=True)
-        sample.image = fn.resize(sample.image, size=size, **self._filter(sample))
+        sample.image = resized(sample, {"size": size, **self._filter(sample)})
         sample.set_size(None)
 
 
@@ -94,9 +94,8 @@ class RandomResize(_Scaling):
             part.resize(*resized_size(part.canvas, [int(shorter[0])], None), mode)
 
         sample.follow(follow, shorter)
-        sample.image = fn.resize(
-            sample.image, resize_shorter=shorter, size_rounding="truncate", **arguments
-        )
+        arguments |= {"resize_shorter": shorter, "size_rounding": "truncate"}
+        sample.image = resized(sample, arguments)
         sample.set_size(None)
 
 

@@ -71,11 +71,11 @@ class PILToTensor(Transform):
 
 
 class ToTensor(Transform):
-    """Makes a float32 tensor of a Pillow image, with values from 0 to 1."""
+    """Makes a float32 tensor of a Pillow image or an array of bytes, with values from 0 to 1."""
 
     def record(self, sample: Sample) -> None:
         """See Transform."""
-        if sample.kind == "pil":
+        if sample.kind == "pil" or sample.is_array:
             sample.kind, sample.wraps = "tensor", False
             sample.to_float()
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,8 @@ def image_alone(name: str, sample: Sample) -> None:
 
 def _angles(name: str, argument: str, value: Any, sizes: tuple[int, ...]) -> list[float]:
     """Returns the range of angles that an argument of torchvision means."""
-    if isinstance(value, (int, float)):
-        if value < 0:
+    if isinstance(value, Real):
+        if float(value) < 0:
             raise _make(
                 ArgumentError, f"{name}: `{argument}` is {value}, expected at least 0, or a range"
             )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -25,8 +26,8 @@ _MODES = ("constant", "edge", "reflect", "symmetric")
 
 def _padding(name: str, padding: Any) -> list[int]:
     """Returns left, top, right and bottom of a padding of torchvision's."""
-    values = [padding] if isinstance(padding, int) else padding
-    if not isinstance(values, Sequence) or not all(isinstance(v, int) for v in values):
+    values = [padding] if isinstance(padding, Integral) else padding
+    if not isinstance(values, Sequence) or not all(isinstance(v, Integral) for v in values):
         raise _make(
             ArgumentTypeError,
             f"{name}: `padding` is {padding!r}, expected an integer or a sequence of integers",
@@ -40,7 +41,7 @@ def _padding(name: str, padding: Any) -> list[int]:
             UnsupportedError,
             f"{name}: `padding` is {padding!r}; negative numbers, which crop, are not implemented",
         )
-    return [values[i % len(values)] for i in range(4)]
+    return [int(values[i % len(values)]) for i in range(4)]
 
 
 def _check_mode(name: str, mode: str) -> None:

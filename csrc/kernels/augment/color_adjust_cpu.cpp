@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/augment/color_scalar.h"
 
@@ -232,6 +233,9 @@ void sharpen_image(T* out, const T* in, const ImageExtents& image, float factor)
   const int64_t rows = image.volume() / std::max<int64_t>(row, 1);
   std::memcpy(out, in, static_cast<size_t>(image.volume()) * sizeof(T));
   if (image.height <= 2 || image.width <= 2) return;
+  // The edges are not sharpened, but torchvision clamps the whole result.
+  if constexpr (std::is_floating_point_v<T>)
+    for (int64_t i = 0; i < image.volume(); ++i) out[i] = store_clamped<T>(out[i]);
   for (int64_t y = 0; y < rows; ++y) {
     const int64_t line = y % image.height;
     if (line == 0 || line == image.height - 1) continue;

@@ -71,10 +71,15 @@ struct PixelPassKernel : Kernel<PixelPassTask> {
     const kernels::SourceSteps<kChannels> step(image);
     in += i * step.pixel;
     const bool inside = row > 0 && column > 0 && row + 1 < image.height && column + 1 < image.width;
-    const bool sharpens = inside && task.first.operation == kernels::Operation::kSharpness;
+    const bool adjusts = task.first.operation == kernels::Operation::kSharpness;
+    const bool sharpens = inside && adjusts;
+    const bool clamps = adjusts && image.height > 2 && image.width > 2;
     TORCHDALI_UNROLL
     for (int c = 0; c < kChannels; ++c, in += step.channel) {
       x[c] = *in;
+      if constexpr (sizeof(T) != 1) {
+        if (clamps) x[c] = kernels::store_clamped<T>(x[c]);
+      }
       if (!sharpens) continue;
       const T *above = in - step.row, *below = in + step.row;
       const float factor = task.first.magnitude;

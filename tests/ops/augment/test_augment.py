@@ -264,6 +264,22 @@ def test_wrong_arguments(args, message):
         run_op("augment", torch.zeros(2, 2, 3, dtype=torch.uint8), layout="HWC", **args)
 
 
+@for_each("layout", ["HWC", "CHW"])
+def test_sharpened_floats_are_clamped_at_the_edges(layout):
+    """Where nothing is sharpened, torchvision clamps, too; images of 2 rows stay."""
+    image = random_tensor((7, 3, 8), torch.float32, seed=1) * 4 - 2
+    axis = 2 if layout == "HWC" else 0
+    image = image.movedim(1, axis).contiguous()
+    made = run_op("augment", image, layout=layout, operations=[SHARPNESS], magnitudes=[0.5])
+    rows = image.select(layout.index("H"), 0)
+    assert torch.equal(made.select(layout.index("H"), 0), rows.clamp(0, 1))
+    assert made.min() >= 0
+    assert made.max() <= 1
+    small = image.narrow(layout.index("H"), 0, 2).contiguous()
+    made = run_op("augment", small, layout=layout, operations=[SHARPNESS], magnitudes=[0.5])
+    assert torch.equal(made, small)
+
+
 def test_wrong_images():
     with pytest.raises(RuntimeError, match="has 2 channels, expected 1 or 3"):
         run_op("augment", torch.zeros(2, 2, 2, dtype=torch.uint8), layout="HWC", operations=[0])
