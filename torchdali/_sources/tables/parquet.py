@@ -110,12 +110,21 @@ class ParquetFile:
         pa = pyarrow()
         try:
             with pa.parquet.ParquetFile(self._source(), metadata=self.metadata) as file:
-                return self.columns.batch(file.read_row_group(group, columns=self.columns.top))
+                batch = self.columns.batch(file.read_row_group(group, columns=self.columns.top))
         except (pa.ArrowException, OSError) as error:
             raise TableError(
                 f"{self.path!r}, row group {group}, cannot be read: {error}",
                 "the file is damaged, or was changed since the pipeline was built",
             ) from error
+        # pyarrow may lose rows whose values are all null. Others would be in wrong places.
+        rows = self.metadata.row_group(group).num_rows
+        if batch.num_rows != rows:
+            raise TableError(
+                f"{self.path!r}, row group {group}: pyarrow {pa.__version__} returns "
+                f"{batch.num_rows} rows, expected {rows}",
+                "write the file again with data_page_version='1.0', or with another pyarrow",
+            )
+        return batch
 
 
 class RowCache:
