@@ -231,13 +231,21 @@ class FlacReader final : public AudioReader {
     low_sample = static_cast<int64_t>(best);
   }
 
-  // The length of a file whose header does not have it: the end of its last frame.
+  // The length of a file whose header does not have it: the end of its last frame. The one after it
+  // may be truncated, as in files of other formats, but no more than one is left out.
   int64_t find_length() {
     int tries = 0;
+    int64_t broken = -1;  // where the last of the broken frames begins
     for (size_t at = bytes_.size(); at-- > header_.data && tries < kMostTries;) {
       FrameHeader h;
       if (bytes_[at] != 0xff || read_header(at, h) != nullptr) continue;
-      if (decode(at) == nullptr) return frame_.begin + frame_.block;
+      if (decode(at) == nullptr) {
+        const int64_t end = frame_.begin + frame_.block;
+        TORCHDALI_CHECK_KIND(kData, broken <= end, "the FLAC file is broken: its frames from byte ",
+                             frame_.next, " on cannot be decoded");
+        return end;
+      }
+      broken = std::max(broken, begin_of(h));
       ++tries;
     }
     TORCHDALI_CHECK_KIND(kData, tries < kMostTries, "the FLAC file is broken: none of its last ",

@@ -195,6 +195,17 @@ def test_broken_files(file, message):
         decode(file)
 
 
+def test_one_truncated_frame_at_the_end_is_left_out_of_an_unknown_length():
+    x = pcm(2000, 1, 16)
+    file = bytearray(flac(x, claimed=0))
+    check(bytes(file[:-1]), x[:1792], 16)
+    file[-1] ^= 1
+    second_last = len(flac(x[:1792], claimed=0)) - 1
+    file[second_last] ^= 1
+    with pytest.raises(DataError, match="its frames from byte .* on cannot be decoded"):
+        decode(bytes(file))
+
+
 def test_a_part_after_a_broken_frame():
     x = pcm(9000, 1, 16)
     file = bytearray(flac(x))
