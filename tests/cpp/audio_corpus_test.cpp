@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays what covers the WAV parser. An argument names another packed corpus.
+// Replays what covers the parsers of audio files. An argument names another packed corpus.
 // sources: tests/fuzz/audio_fuzz.cpp
 // sources: csrc/io/audio/*.cpp csrc/kernels/audio/pcm_cpu.cpp csrc/kernels/flac/*.cpp
 // sources: csrc/core/cpu_features.cpp

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One input of a fuzzer, through our WAV parser, on an instruction set that its size chooses. Its
-// frames are within the file; a part has the values of the whole, integers and floats agree, and
-// the mean of the channels is that of the floats.
+// One input of a fuzzer, through our parsers of audio files, on an instruction set that its size
+// chooses. The frames of WAV are within the file; a part has the values of the whole, integers and
+// floats agree, and the mean of the channels is that of the floats. MP3 and Ogg, which libsndfile
+// decodes, are only measured.
 // sources: csrc/io/audio/*.cpp csrc/kernels/audio/pcm_cpu.cpp csrc/kernels/flac/*.cpp
 // sources: csrc/core/cpu_features.cpp
 #include <algorithm>
@@ -13,6 +14,9 @@
 #include "../cpp/read_audio.h"
 #include "core/cpu_features.h"
 #include "core/error.h"
+#include "io/audio/flac.h"
+#include "io/audio/mpeg_frames.h"
+#include "io/audio/ogg_pages.h"
 #include "io/audio/wav.h"
 
 namespace torchdali::io {
@@ -63,6 +67,23 @@ void run_wav(std::span<const uint8_t> input, int64_t n) {
   }
 }
 
+void run_flac(std::span<const uint8_t> input, int64_t n) {
+  const auto reader = open_flac(input);
+  const AudioInfo& info = reader->info();
+  EXPECT(info.channels > 0 && info.channels <= 8 && info.rate > 0 && info.frames >= 0);
+  constexpr int64_t kMost = 1 << 20;  // silence takes few bytes
+  if (info.frames <= kMost) check_parts<int32_t>(*reader, n);
+}
+
+void measure(std::span<const uint8_t> input) {
+  if (const auto mp3 = count_mp3_frames(input)) {
+    EXPECT(!mp3->first.empty() && mp3->rest.size() <= input.size());
+    EXPECT(!count_mp3_frames(mp3->first));  // says its length
+  }
+  EXPECT(frames_of_last_ogg_page(input) >= -1);
+  is_chained_ogg(input);
+}
+
 }  // namespace
 }  // namespace torchdali::io
 
@@ -70,7 +91,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace torchdali;  // NOLINT: a program of its own
   set_active_isa(static_cast<Isa>(size % kNumIsas));
   try {
+    io::measure({data, size});
     if (io::is_wav({data, size})) io::run_wav({data, size}, static_cast<int64_t>(size));
+    if (io::is_flac({data, size})) io::run_flac({data, size}, static_cast<int64_t>(size));
   } catch (const Error& e) {
     EXPECT(!e.message().empty() && e.kind() != ErrorKind::kInternal);
   }
