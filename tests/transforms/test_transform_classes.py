@@ -216,6 +216,12 @@ def test_at_once_random_values_follow_from_the_seed_of_torch(keep_random_state):
     assert not torch.equal(drawn[2], chain(image))
 
 
+@pytest.mark.parametrize("policy", [T.TrivialAugmentWide, T.RandAugment])
+def test_policies_need_two_bins(policy):
+    with pytest.raises(ValueError, match="`num_magnitude_bins` is 1, expected"):
+        policy(num_magnitude_bins=1)
+
+
 def test_at_once_changed_arguments_count():
     image = Image.fromarray(photos(1)[0])
     resize = T.Resize((5, 6))

@@ -7,6 +7,7 @@ of torchvision 0.29, whose lists of operations and magnitudes these are.
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,14 @@ def outcomes(name: str, magnitude: float) -> list[tuple[float, float]]:
     return [(float(Operation[name]), base + sign * magnitude) for sign in signs]
 
 
+def _check_bins(transform: str, bins: Any) -> None:
+    if not isinstance(bins, Integral) or int(bins) < 2:  # POSTERIZE divides by one less
+        raise _make(
+            ArgumentError,
+            f"{transform}: `num_magnitude_bins` is {bins!r}, expected an integer of at least 2",
+        )
+
+
 def _constant(table: NDArray[Any]) -> DataNode:
     node = types.Constant(table.astype(np.float32))
     assert isinstance(node, DataNode)
@@ -134,6 +143,7 @@ class RandAugment(_AutoAugmentBase):
             raise _make(
                 ArgumentError, f"RandAugment: `num_ops` is {num_ops!r}, expected at least 0"
             )
+        _check_bins("RandAugment", num_magnitude_bins)
         if not -num_magnitude_bins <= magnitude < num_magnitude_bins:
             raise _make(
                 ArgumentError,
@@ -167,6 +177,7 @@ class TrivialAugmentWide(_AutoAugmentBase):
     def __init__(
         self, num_magnitude_bins: int = 31, interpolation: Any = "nearest", fill: Any = None
     ) -> None:
+        _check_bins("TrivialAugmentWide", num_magnitude_bins)
         self.num_magnitude_bins = num_magnitude_bins
         self._set_up(interpolation, fill)
 
