@@ -157,7 +157,8 @@ void test_other_bus_errors_reach_the_handler_before(const fs::path& folder) {
   EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
 }
 
-// The exit status of the child says what read() returned after `replace` of the signal's handler.
+// Reads a file after `replace` has changed the handler of the signal: the exit status is 1 if the
+// whole file could be read, plus 2 if it could be read after it was truncated.
 int status_of_read_after(const fs::path& folder, const std::function<void()>& replace) {
   const std::string path = write(folder / "replaced");
   return status_of([&] {
@@ -171,7 +172,7 @@ int status_of_read_after(const fs::path& folder, const std::function<void()>& re
   });
 }
 
-void test_behind_another_handler_nothing_is_read(const fs::path& folder) {
+void test_with_another_handler_nothing_is_read(const fs::path& folder) {
   const int status =
       status_of_read_after(folder, [] { std::signal(SIGBUS, [](int) { std::_Exit(42); }); });
   EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -206,7 +207,7 @@ int main() {
   fs::create_directories(folder);
   // First, while the process has no handler of its own.
   test_other_bus_errors_reach_the_handler_before(folder);
-  test_behind_another_handler_nothing_is_read(folder);
+  test_with_another_handler_nothing_is_read(folder);
   test_a_handler_that_was_removed_is_set_again(folder);
   test_bytes_are_those_of_the_file(folder);
   test_bytes_outside_of_the_mapping_are_not_read(folder);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One input of a fuzzer, through our parsers of audio files, on an instruction set that its size
 // chooses. The frames of WAV are within the file; a part has the values of the whole, integers and
-// floats agree, and the mean of the channels is that of the floats. MP3 and Ogg, which libsndfile
-// decodes, are only measured.
+// floats agree, and the mean of the channels is that of the floats. Of MP3 and Ogg, which
+// libsndfile decodes, only the headers are read.
 // sources: csrc/io/audio/*.cpp csrc/kernels/audio/pcm_cpu.cpp csrc/kernels/flac/*.cpp
 // sources: csrc/core/cpu_features.cpp
 #include <algorithm>
@@ -75,7 +75,7 @@ void run_flac(std::span<const uint8_t> input, int64_t n) {
   if (info.frames <= kMost) check_parts<int32_t>(*reader, n);
 }
 
-void measure(std::span<const uint8_t> input) {
+void read_headers(std::span<const uint8_t> input) {
   if (const auto mp3 = count_mp3_frames(input)) {
     EXPECT(!mp3->first.empty() && mp3->rest.size() <= input.size());
     EXPECT(!count_mp3_frames(mp3->first));  // says its length
@@ -91,7 +91,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace torchdali;  // NOLINT: a program of its own
   set_active_isa(static_cast<Isa>(size % kNumIsas));
   try {
-    io::measure({data, size});
+    io::read_headers({data, size});
     if (io::is_wav({data, size})) io::run_wav({data, size}, static_cast<int64_t>(size));
     if (io::is_flac({data, size})) io::run_flac({data, size}, static_cast<int64_t>(size));
   } catch (const Error& e) {

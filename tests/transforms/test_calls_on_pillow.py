@@ -81,7 +81,7 @@ def test_pillow_does_what_operators_do(transform, keep_random_state):
 
 @for_each("mode", ["RGBA", "LA"])
 def test_colors_of_transparent_pixels_do_not_count(mode, keep_random_state):
-    """Where an image is resized: colors are weighed by their opacity, as by Pillow."""
+    """Resizing premultiplies colors by alpha, as Pillow does."""
     image = image_of(40, 30, "RGBA")
     alpha = np.where(np.arange(30) < 17, 255, 0).astype(np.uint8)
     image.putalpha(Image.fromarray(np.tile(alpha, (40, 1))))
@@ -98,7 +98,7 @@ def test_colors_of_transparent_pixels_do_not_count(mode, keep_random_state):
         made, want = np.asarray(made).astype(int), np.asarray(want)
         alpha = want[..., -1:]
         np.testing.assert_allclose(made[..., -1:], alpha, atol=1)
-        # What differs by 1 before it is divided by the opacity.
+        # A difference of 1 before the division by alpha.
         assert (np.abs(made - want) <= 1 + 2 * 255 / np.maximum(alpha, 1)).all(), transform
     for same in (T.Resize((40, 30)), T.Resize((40, 30), "bicubic")):
         np.testing.assert_array_equal(np.asarray(same(image)), np.asarray(image))

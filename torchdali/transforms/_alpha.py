@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resampling of Pillow images with transparency, whose colors count by their opacity."""
+"""Resampling of Pillow images with alpha: colors are premultiplied by it, as Pillow does."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from torchdali import fn, math, types
 from torchdali.data_node import DataNode
 from torchdali.transforms._sample import Sample
 
-__all__ = ["resampled", "weighs_colors"]
+__all__ = ["premultiplies", "resampled"]
 
 
-def weighs_colors(sample: Sample, interp_type: Any) -> bool:
-    """Returns whether Pillow multiplies colors by their opacity before it resamples an image."""
+def premultiplies(sample: Sample, interp_type: Any) -> bool:
+    """Returns whether Pillow premultiplies the colors of an image by alpha to resample it."""
     has_alpha = sample.kind == "pil" and sample.channels in (2, 4)
     return has_alpha and interp_type is not types.INTERP_NN
 
@@ -33,7 +33,7 @@ def resampled(
     image = sample.image if image is None else image
     plain = function(image)
     assert isinstance(plain, DataNode)
-    if not weighs_colors(sample, interp_type):
+    if not premultiplies(sample, interp_type):
         return plain
     colors, alpha = _parts(image, sample.channels)
     product = colors * alpha + 128
@@ -51,7 +51,7 @@ def resampled(
 
 
 def _parts(image: Any, channels: int) -> tuple[Any, Any]:
-    """Returns colors and opacity of an image "HWC" as int32."""
+    """Returns the colors and the alpha of an image "HWC" as int32."""
     node = fn.cast(image, dtype=types.INT32)
     at = channels - 1
     return (

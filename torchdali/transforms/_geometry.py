@@ -9,7 +9,7 @@ from typing import Any
 from torchdali import fn, types
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, UnsupportedError, _make
-from torchdali.transforms._alpha import resampled, weighs_colors
+from torchdali.transforms._alpha import premultiplies, resampled
 from torchdali.transforms._arguments import (
     check_range,
     filter_arguments,
@@ -241,7 +241,7 @@ class RandomResizedCrop(Transform):
         arguments = self.filter_arguments(sample)
         if arguments["filter_edges"] != "cut":
             raise _make(UnsupportedError, f"{name}: antialias={self.antialias} of tensors")
-        if sample.follows or weighs_colors(sample, arguments["interp_type"]):
+        if sample.follows or premultiplies(sample, arguments["interp_type"]):
             self._record_window(sample, arguments)
             return
         cropped = fn.random_resized_crop(

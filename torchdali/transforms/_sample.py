@@ -47,7 +47,7 @@ class Sample:
             `follow_together()` got.
         needs_one_size: whether torchvision checks that they are of images of this size.
         wraps: whether torchvision would have a tensor of its class Image here.
-        is_array: whether the user's NumPy array is here, of which ToTensor() makes a tensor.
+        is_array: whether the image was given as a NumPy array, which ToTensor() converts.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ constexpr size_t kHeader = 27;
 constexpr std::string_view kFirstBytes("OggS\0", 5);  // with the version
 
 struct Page {
-  int64_t end = 0;  // the frame after it; -1 if no packet ends in it
+  int64_t end = 0;  // its granule position, in frames; -1 if no packet ends in it
   uint32_t serial = 0;
 };
 

@@ -154,7 +154,7 @@ class SndfileReader final : public AudioReader {
   void seek(int64_t frame) override {
     const int64_t from = exact_position(frame);
     if (api_.seek(file_, from, SEEK_SET) == from) next_ = from;
-    else restart();  // not at any frame of this encoding
+    else restart();  // libsndfile cannot seek there
     skip(frame - next_);
   }
   void read(float* out, int64_t frames) override {
@@ -193,9 +193,10 @@ class SndfileReader final : public AudioReader {
     next_ = 0;
   }
 
-  // Where to go so that decoding from there on gives `frame` as it is in the whole file.
+  // The position from which decoding gives `frame` the values that it has in the whole file.
   int64_t exact_position(int64_t frame) const {
-    // A frame of MP3 has bits in those before it. Of the lowest rates, that is 22 of them.
+    // An MP3 frame may use bits of earlier frames, the bit reservoir: of 22 at the lowest bit
+    // rates.
     constexpr int64_t kMp3Frames = 32, kMp3FrameLength = 1152;
     if (encoding_ >= sndfile::kEncodingMpeg1 && encoding_ <= sndfile::kEncodingMpeg3)
       return std::max<int64_t>(frame - kMp3Frames * kMp3FrameLength, 0);

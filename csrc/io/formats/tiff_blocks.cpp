@@ -87,7 +87,7 @@ TiffBlocks::TiffBlocks(Bytes bytes, const TiffHeader& header, ScratchMemory& scr
 TiffBlocks::~TiffBlocks() { TIFFClose(tiff_); }
 
 void TiffBlocks::raise_error() const {
-  const std::string_view text = input_.message;
+  const std::string_view text = input_.message;  // libtiff has no codes for errors
   const auto says = [text](std::string_view part) { return text.find(part) != text.npos; };
   if (says("ut of memory") || says("No space"))
     raise(ErrorKind::kRuntime, "libtiff has no memory for the image: ", text);

@@ -233,13 +233,19 @@ void sharpen_image(T* out, const T* in, const ImageExtents& image, float factor)
   const int64_t rows = image.volume() / std::max<int64_t>(row, 1);
   std::memcpy(out, in, static_cast<size_t>(image.volume()) * sizeof(T));
   if (image.height <= 2 || image.width <= 2) return;
-  // The edges are not sharpened, but torchvision clamps the whole result.
-  if constexpr (std::is_floating_point_v<T>)
-    for (int64_t i = 0; i < image.volume(); ++i) out[i] = store_clamped<T>(out[i]);
+  // The edges are not sharpened, but torchvision clamps them, too.
+  const auto clamp = [out](int64_t begin, int64_t end) {
+    if constexpr (std::is_floating_point_v<T>)
+      for (int64_t i = begin; i < end; ++i) out[i] = store_clamped<T>(out[i]);
+  };
   for (int64_t y = 0; y < rows; ++y) {
-    const int64_t line = y % image.height;
-    if (line == 0 || line == image.height - 1) continue;
-    const int64_t at = y * row + step;
+    const int64_t line = y % image.height, begin = y * row, end = begin + row, at = begin + step;
+    if (line == 0 || line == image.height - 1) {
+      clamp(begin, end);
+      continue;
+    }
+    clamp(begin, at);
+    clamp(end - step, end);
     sharpen_row<kPillow>(out + at, in + at - row, in + at, in + at + row, row - 2 * step, step,
                          factor);
   }

@@ -71,9 +71,10 @@ struct PixelPassKernel : Kernel<PixelPassTask> {
     const kernels::SourceSteps<kChannels> step(image);
     in += i * step.pixel;
     const bool inside = row > 0 && column > 0 && row + 1 < image.height && column + 1 < image.width;
-    const bool adjusts = task.first.operation == kernels::Operation::kSharpness;
-    const bool sharpens = inside && adjusts;
-    const bool clamps = adjusts && image.height > 2 && image.width > 2;
+    const bool is_sharpness = task.first.operation == kernels::Operation::kSharpness;
+    const bool sharpens = inside && is_sharpness;
+    // Edges are not sharpened, but clamped.
+    const bool clamps = is_sharpness && !inside && image.height > 2 && image.width > 2;
     TORCHDALI_UNROLL
     for (int c = 0; c < kChannels; ++c, in += step.channel) {
       x[c] = *in;

@@ -30,7 +30,7 @@ Matrix3 rotation(const Turn& turn, bool volume) {
   Matrix3 m = {{{x * x * t + c, x * y * t + z * s, x * z * t - y * s},
                 {y * x * t - z * s, y * y * t + c, y * z * t + x * s},
                 {z * x * t + y * s, z * y * t - x * s, z * z * t + c}}};
-  // Floats, as DALI's: the sine and the cosine of 45 degrees are equal then.
+  // Rounded to float, as in DALI, where the sine and the cosine of 45 degrees are equal.
   for (auto& row : m)
     for (double& value : row) value = static_cast<float>(value);
   return m;

@@ -34,7 +34,7 @@ class RotatedCanvas {
     constexpr double kSlack = 1e-2;  // of a pixel, that may be cut off
     for (size_t i = 0; i < 3; ++i) {
       double size = 0;
-      size_t largest = i;  // also of equal ones
+      size_t largest = i;  // also where another is equal
       for (size_t j = 0; j < 3; ++j) {
         size += std::abs(m[j][i]) * static_cast<double>(input_[2 - j]);
         if (std::abs(m[j][i]) > std::abs(m[largest][i])) largest = j;

@@ -174,7 +174,7 @@ def test_exif_orientation_of_a_jpeg_is_applied(orientation, channels):
 def test_the_first_exif_orientation_before_the_scan_of_a_jpeg_counts():
     turned, other = (jpeg(ramp(21, 34, 3), orientation=o) for o in (6, 8))
     plain = without_segment(turned, 0xE1)
-    tables = plain.index(b"\xff\xc4")  # behind the frame header
+    tables = plain.index(b"\xff\xc4")  # after the frame header
     at = turned.index(b"\xff\xe1")
     exif, exif_8 = (
         d[at : at + 2 + struct.unpack(">H", d[at + 2 : at + 4])[0]] for d in (turned, other)

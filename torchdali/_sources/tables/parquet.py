@@ -116,7 +116,7 @@ class ParquetFile:
                 f"{self.path!r}, row group {group}, cannot be read: {error}",
                 "the file is damaged, or was changed since the pipeline was built",
             ) from error
-        # pyarrow may lose rows whose values are all null. Others would be in wrong places.
+        # pyarrow may lose rows whose values are all null; the others would be at wrong positions.
         rows = self.metadata.row_group(group).num_rows
         if batch.num_rows != rows:
             raise TableError(
